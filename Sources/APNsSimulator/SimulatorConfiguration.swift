@@ -19,7 +19,7 @@ public struct SimulatorConfiguration: Sendable, Hashable {
     public var keys: [ProviderKey] = []
     /// How many keys are made in `certificateDirectory` if `keys` is empty: 1 or 2.
     public var ownKeys = 1
-    /// Keys by id that are for one environment only, those that are made here too.
+    /// Keys that are for one environment only, by id. Keys that the simulator makes may be among them.
     public var keyEnvironments: [String: ProviderKey.Environment] = [:]
     /// The environment that this simulator is. A key for the other one gets 403 BadEnvironmentKeyInToken.
     public var environment = ProviderKey.Environment.production

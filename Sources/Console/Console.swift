@@ -130,7 +130,7 @@ public final class Console: Sendable {
         return .redirect("/console/sign-in" + Form.query(["next": Self.next(target)]))
     }
 
-    /// Whether the browser has a session for that page. Another app's sign-in stands beside those that there are.
+    /// Whether the browser has a session for that page. A sign-in to another app adds a session.
     private func isSignedIn(_ session: ConsoleSession, for next: String) -> Bool {
         guard let app = ConsoleRequest.parts(of: next).app else { return true }
         return ([session] + session.others).contains { $0.identity.app.rawValue == app }
@@ -187,7 +187,7 @@ public final class Console: Sendable {
     }
 }
 
-/// A feature's page in the menu, behind those of the core in its group.
+/// A feature's page in the menu. It follows the core's pages of its group.
 struct MenuEntry: Sendable {
     enum Group: CaseIterable { case published, reach, trouble, app }
 
@@ -200,8 +200,8 @@ struct MenuEntry: Sendable {
 
 /// The pages that every page links to.
 enum Navigation {
-    /// In groups: what is published, whom it reaches, what went wrong, and how the app is set up. Features' pages stand
-    /// behind those of the core.
+    /// In groups: what is published, whom it reaches, what went wrong, and how the app is set up. Features' pages
+    /// follow the core's pages.
     private static let groups: [[(path: String, title: String)]] = MenuEntry.Group.allCases.map { group in
         ofCore(group) + MenuEntry.ofFeatures.filter { $0.group == group }.map { ($0.path, $0.title) }
     }

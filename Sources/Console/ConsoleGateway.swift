@@ -5,7 +5,8 @@ public struct ConsoleGateway: Sendable {
     public typealias SignIn =
         @Sendable (_ key: String, _ secret: String, _ now: Int64) async throws -> ConsoleIdentity?
 
-    /// Nil if the key and the secret do not belong together. Throws `EndedSecret`. Takes epoch ms.
+    /// The identity that a key and a secret open, at a time in epoch ms. Nil if they do not belong together. Throws
+    /// `EndedSecret`.
     public var signIn: SignIn
     /// The identity with the rights that its credential has now, epoch ms. Nil: the credential is not any more what it
     /// was at the sign-in.

@@ -63,7 +63,7 @@ struct Visit: Sendable {
         return max(name.tokens, ledger.targets)
     }
 
-    /// Nil if the API answers 404.
+    /// The API's answer to a GET. Nil if it is a 404.
     func find<Body: AnswerBody>(_ path: String, query: String = "") async throws -> Body? {
         try await find(path, query: query).map { try Body(answer: $0) }
     }

@@ -23,7 +23,7 @@ public final class MultiplexedConnection {
     /// Requests that had not ended after the last `perform`: the streams in use then, if it was connected.
     public private(set) var running = 0
     private var lastCode = CURLE_OK
-    /// Reports of transfers and sockets: all so far, and those up to the last `poll`.
+    /// All reports of transfers and sockets. `eventsAtPoll`: the reports up to the last `poll`.
     private var events = 0
     private var eventsAtPoll = 0
     /// Calls of `poll` in a row without a report in between.

@@ -5,7 +5,7 @@ public struct PeerAddress: Sendable, Hashable {
     /// 4 bytes of IPv4 or 16 of IPv6, in network order.
     public let bytes: [UInt8]
 
-    /// Nil for any other number of bytes.
+    /// An IPv4 address of 4 bytes, or an IPv6 address of 16. Nil for any other number of bytes.
     public init?(bytes: [UInt8]) {
         guard bytes.count == 4 || bytes.count == 16 else { return nil }
         self.bytes = bytes
@@ -64,7 +64,7 @@ public struct PeerAddress: Sendable, Hashable {
         ([0x20, 0x01, 0x00], 23), ([0x20, 0x01, 0x0D, 0xB8], 32), ([0x3F, 0xFF, 0x00], 20),
     ]
 
-    /// Whether the first `bits` of an address are those of a network, whose missing bytes are 0.
+    /// Whether an address begins with the first `bits` of a network. Missing bytes of the network are 0.
     private static func isIn(_ bytes: [UInt8], _ network: [UInt8], _ bits: Int) -> Bool {
         (0..<(bits + 7) / 8).allSatisfy { index in
             let mask = UInt8(truncatingIfNeeded: 0xFF00 >> min(8, bits - 8 * index))

@@ -221,7 +221,8 @@ public struct ServerAddress: Sendable, Hashable {
 }
 
 public struct TransferResult: Sendable, Hashable {
-    /// Nil if libcurl reports success. There may be a fault and a `status`, if the answer's head came before the fault.
+    /// The fault that libcurl reports. Nil: it reports success. There may be a fault and a `status`, if the answer's
+    /// head came before the fault.
     public var fault: TransferFault?
     /// The HTTP status; 0 if no answer's head has come.
     public var status: Int

@@ -16,7 +16,7 @@ public enum TransferFault: Sendable, Hashable {
     /// Anything else: libcurl's code.
     case other(Int32)
 
-    /// Nil when the transfer succeeded.
+    /// The fault that a code of libcurl names. Nil when the transfer succeeded.
     init?(_ code: CURLcode) {
         switch code {
         case CURLE_OK: return nil

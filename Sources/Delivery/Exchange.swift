@@ -11,7 +11,7 @@ public struct Exchange: Sendable, Hashable {
     public enum Outcome: Sendable, Hashable {
         /// The platform answered, with these header fields. The reason is empty with a 200.
         case answered(status: Int, reason: String, fields: [Field])
-        /// There is no answer. The word is that of `NoAnswer.Cause`, or `Unprocessed`: the request is sent again.
+        /// There is no answer. The word is a `NoAnswer.Cause`, or `Unprocessed`, after which the request is sent again.
         case unanswered(String)
     }
 

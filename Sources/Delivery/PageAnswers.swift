@@ -35,8 +35,8 @@ package final class PageAnswers: Sendable, Hashable {
         state = Mutex(State(remaining: count, sender: sender, nearlyDone: handover?.nearlyDone))
     }
 
-    /// Adds the outcomes of some entries, and those of its `open` requests that are left open. Each entry of the page
-    /// is added once.
+    /// Adds the outcomes of some entries, and the requests of the part that are left open. Each entry of the page is
+    /// added once.
     package func add(_ part: PageOutcome) {
         let count = part.accepted + part.exceptions.count + part.open.count
         guard count > 0 else { return }

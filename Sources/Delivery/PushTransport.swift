@@ -23,7 +23,7 @@ public protocol PushTransport<Push>: Sendable {
     ) async -> PageOutcome
     /// The longest time from the moment when a request is open to its answer.
     var requestTimeout: Duration { get }
-    /// Its lanes, those whose connection has answered, and how many requests have no answer yet.
+    /// How many lanes it has, how many of their connections have answered, and how many requests have no answer yet.
     var lanes: LaneCounts { get }
     /// Waits for requests in flight, within each request's deadline. Further pages come back as cancelled.
     func close() async

@@ -38,8 +38,8 @@ public struct Worker: Service {
         self.logger = logger
     }
 
-    /// Uses other options from the next decision on. The settings decide which ones differ: those that need a restart
-    /// are the same in `next`, and most of them are read once, in `run`.
+    /// Uses other options from the next decision on. An option that needs a restart is the same in `next`. `run` reads
+    /// most of these options once.
     public func reload(_ next: WorkerOptions) {
         options.change { options in
             var next = next

@@ -12,7 +12,7 @@ struct SchemaNode: Sendable {
 
     /// False for the schema `false`, which no value matches.
     var matchesSomething = true
-    /// Nil allows any type.
+    /// The types that a value may have. Nil: any type.
     var types: [TypeName]?
     var properties: [(key: String, schema: Int)] = []
     var required: [String] = []

@@ -54,7 +54,7 @@ public final class Lamplighter: Sendable {
                 await registrar.look()
             }
         }
-        // Send what an earlier run left.
+        // Send the reports that an earlier run left.
         Task { [outbox] in
             if let system { await outbox.device(system) }
             await outbox.wake()
@@ -102,7 +102,8 @@ public final class Lamplighter: Sendable {
     }
 
     /// Gives this install another channel, for the next user. Call it before your backend signs the user out, because
-    /// it asks for one more token of the last channel. End the user's cards first: those that stay are the next user's.
+    /// it asks for one more token of the last channel. End the user's cards first: a card that stays is the next
+    /// user's.
     ///
     /// - Throws: `LamplighterError` if the gateway does not answer now. Then it is as after `optOut`. Call it again.
     public func logOut() async throws {

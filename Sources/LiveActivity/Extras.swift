@@ -1,4 +1,4 @@
-/// Values of features, one of each type. What carries them does not know them.
+/// Values of features, one of each type. The types that carry them do not know them.
 public struct Extras: Sendable {
     private var values: [ObjectIdentifier: any Sendable] = [:]
 

@@ -15,7 +15,7 @@ package struct Allowance: Sendable {
     package mutating func use() { left = max(0, left - 1) }
 }
 
-/// Limits the log lines of one kind and counts those it leaves out, so that strangers cannot fill a disk.
+/// Limits the log lines of one kind and counts the lines that it leaves out, so that strangers cannot fill a disk.
 package final class LogThrottle: Sendable {
     private struct State {
         var lines: Allowance

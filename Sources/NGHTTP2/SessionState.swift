@@ -76,7 +76,7 @@ struct SessionState {
 }
 
 public struct Goaway: Sendable, Hashable {
-    /// Requests up to this id may have been processed; those above were not.
+    /// Requests up to this id may have been processed; requests above it were not.
     public var lastStreamID: Int32
     public var errorCode: UInt32
     /// The debug data, at most 256 bytes: APNs's JSON reason.

@@ -12,7 +12,7 @@ public final class RSAPublicKey: Sendable {
         0x06, 0x09, 0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01, 0x05, 0x00,
     ]
 
-    /// Nil for numbers that are no safe key.
+    /// A key of its two numbers. Nil for numbers that are no safe key.
     /// - Parameters:
     ///   - modulus: big-endian
     ///   - exponent: big-endian

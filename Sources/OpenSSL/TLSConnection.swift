@@ -18,9 +18,10 @@ public enum TLSProgress: Sendable, Hashable {
 public final class TLSConnection {
     private let context: OpaquePointer
     let ssl: OpaquePointer
-    /// Nil at the client's end. The ALPN callback uses the identity, so each connection keeps it alive.
+    /// The server's certificate and key. Nil at the client's end. The ALPN callback uses them, so each connection keeps
+    /// them alive.
     private let identity: TLSIdentity?
-    /// The digests of which the server's certificate must have one. Nil: it needs none.
+    /// The allowed digests of the server's certificate. Nil: any digest.
     private var pins: [[UInt8]]?
     /// The host names in a certificate that was refused.
     fileprivate var refusedNames: String?

@@ -35,7 +35,7 @@ public enum CertificateFault: Sendable, Hashable {
     case expired
     /// It belongs to another host.
     case wrongHost
-    /// It is not one of those that were named (`TLSServer.Trust.pinned`).
+    /// The certificate is none of the named ones (`TLSServer.Trust.pinned`).
     case notPinned
     case other
 

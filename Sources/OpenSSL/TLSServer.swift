@@ -9,9 +9,9 @@ public struct TLSServer: Sendable, Hashable {
     public enum Trust: Sendable, Hashable {
         /// A root certificate leads to the server's, which is for `host`.
         case roots
-        /// The SHA-256 of the server's certificate (DER) is one of these. The handshake proves that it has the key.
+        /// The SHA-256 of the server's certificate (DER) must be in the list. The handshake proves that it has the key.
         case pinned([[UInt8]])
-        /// Any server will do, so that only those are kept out who listen without a part in it.
+        /// Every server is trusted. Only a listener who does not take part in the connection is kept out.
         case anything
     }
 

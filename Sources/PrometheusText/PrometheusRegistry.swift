@@ -12,7 +12,7 @@ public final class PrometheusRegistry: MetricsFactory {
     public static let secondsBuckets: [Double] = [
         0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30,
     ]
-    /// Upper bounds in seconds of what may take an hour, such as a push to millions of tokens.
+    /// Upper bounds in seconds for work that may take an hour, such as a push to millions of tokens.
     public static let longBuckets: [Double] = [
         0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600,
     ]
@@ -83,7 +83,7 @@ public final class PrometheusRegistry: MetricsFactory {
         scalar(label, suffix: "_total", .counter, dimensions).set(value)
     }
 
-    /// Removes series of a counter or gauge that describe what is gone, such as an app that a reload has removed. An
+    /// Removes series of a counter or gauge about something that is gone, such as an app that a reload has removed. An
     /// alert about their last value would never end. A handle that was made before changes no series any more.
     /// - Parameter isGone: takes the labels of a series; without it, all series of the name go
     public func remove(_ name: String, where isGone: ([String: String]) -> Bool = { _ in true }) {

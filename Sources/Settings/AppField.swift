@@ -5,7 +5,7 @@ import Store
 ///
 /// Each field is one row of `AppField+all.swift`. Reading, errors, reloads and `settings` of an app read the rows.
 public struct AppField: Sendable, Hashable, CustomStringConvertible {
-    /// A condition for a change of the field, from an app's running settings to those that were read again.
+    /// A condition for a change of the field, from an app's running settings to the settings that were read again.
     typealias Condition = @Sendable (_ old: AppSettings, _ new: AppSettings) -> Bool
 
     /// The path of the field inside an entry of `apps:`.
@@ -28,7 +28,7 @@ public struct AppField: Sendable, Hashable, CustomStringConvertible {
 
     /// - Parameters:
     ///   - processes: the processes that use the field
-    ///   - isLive: when a reload changes it in all of these
+    ///   - isLive: when a reload changes it in all of these processes
     init(
         _ path: String, _ summary: String, _ rule: Rule, _ processes: SettingsChange.Process...,
         live isLive: @escaping Condition = { _, _ in false }

@@ -13,7 +13,7 @@ public struct AppSettings: Sendable, Hashable, CustomStringConvertible, CustomRe
 
     public subscript(field: AppField) -> String? { values[field] }
 
-    /// Nil if the app does not set it.
+    /// A field that is `true` or `false`. Nil if the app does not set it.
     func flag(_ field: AppField) -> Bool? { self[field].map { $0 == "true" } }
 
     public func required(_ field: AppField) throws(SettingsError) -> String {
@@ -71,7 +71,7 @@ public struct AppSettings: Sendable, Hashable, CustomStringConvertible, CustomRe
         [AppField.firstKey] + (values[.nextKeyID] == nil ? [] : [AppField.nextKey])
     }
 
-    /// The same for `otherOrigin`. Without keys of its own it has those of `apnsOrigin`.
+    /// The key pairs for `otherOrigin`. Without keys of its own it has the keys of `apnsOrigin`.
     public var otherKeyPairs: [AppField.KeyPair] {
         values[.sandboxKeyID] == nil ? keyPairs : [AppField.sandboxKey]
     }

@@ -1,7 +1,7 @@
 import LiveActivity
 import Store
 
-/// Reads the served apps: those under `apps:` in the file, or the one of the environment.
+/// Reads the served apps: the apps under `apps:` in the file, or the environment's one app.
 struct AppsReader {
     let input: SettingsInput
     let file: SettingsFile?
@@ -114,7 +114,7 @@ struct AppsReader {
         return AppSettings(key: key, path: path, values: values, credentials: credentials)
     }
 
-    /// Refuses fields without those that they need: half of a key, settings of a webhook without an address.
+    /// Refuses fields without the fields that they need: half of a key, settings of a webhook without an address.
     private func needProblems(
         _ entries: [String: SettingsFile.Entry], _ name: (AppField) -> String
     ) -> [SettingsError] {

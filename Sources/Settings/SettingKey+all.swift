@@ -155,7 +155,7 @@ extension SettingKey {
 
     private static let plain = "1 to 512 characters of printable ASCII"
 
-    /// Nil if the text is not printable ASCII.
+    /// The text as it stands. Nil if it is not printable ASCII.
     private static func plain(_ text: String) -> String? {
         (1...512).contains(text.utf8.count) && text.utf8.allSatisfy { (0x20...0x7E).contains($0) } ? text : nil
     }

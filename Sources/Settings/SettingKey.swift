@@ -28,8 +28,8 @@ public struct SettingKey: Sendable {
     private(set) var lastVariable: String?
     /// Its second name: of a secret `…_file`, of a file its text.
     private(set) var secondName: SecondName?
-    /// The processes in which a reload changes it: the only list of these. A reload copies these fields into the
-    /// running settings, and no others (`Settings.reloaded`).
+    /// The processes in which a reload changes the setting. There is no other list of reloadable settings. A reload
+    /// copies the fields of reloadable settings into the running settings, and no others (`Settings.reloaded`).
     public private(set) var live: Set<SettingsChange.Process> = []
     /// The processes that use it. Nil: both, unless its section says otherwise.
     private var ownUsers: Set<SettingsChange.Process>?

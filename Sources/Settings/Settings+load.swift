@@ -173,7 +173,7 @@ enum ServiceLinks {
 
     private static func isLink(_ name: String, _ value: String) -> Bool {
         if name.hasSuffix("_SERVICE_HOST") || name.contains("_SERVICE_PORT") { return true }
-        // `…_PORT=tcp://…`, `…_PORT_8080_TCP=tcp://…` and the parts of these.
+        // `…_PORT=tcp://…`, `…_PORT_8080_TCP=tcp://…` and the parts of these addresses.
         if name.hasSuffix("_PORT") { return ["tcp://", "udp://", "sctp://"].contains { value.hasPrefix($0) } }
         guard let port = name.firstRange(of: "_PORT_") else { return false }
         return name[port.upperBound...].first?.isNumber == true

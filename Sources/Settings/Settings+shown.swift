@@ -3,7 +3,7 @@ import HTTPAPI
 public import LiveActivity
 
 extension Settings {
-    /// The settings that a gateway uses, those of the deployment and then those of the app, for operators of the app.
+    /// The settings that a gateway uses, for operators of the app: first the deployment's settings, then the app's.
     /// Secrets are left out, and so are other apps.
     public func shown(for app: AppKey) -> [SettingAnswer] {
         let own = SettingKey.all.filter { $0.users.contains(.gateway) }.map { key in
@@ -33,7 +33,7 @@ extension Settings {
         return own.joined(separator: "; ")
     }
 
-    /// Nil for a PEM text in place of a path: it may be a private key.
+    /// The path as it stands. Nil for a PEM text in place of a path, because it may be a private key.
     private static func plain(_ text: String) -> String? {
         text.contains("-----") || text.contains("\n") ? nil : text
     }

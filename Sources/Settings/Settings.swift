@@ -44,9 +44,9 @@ public struct Settings: Sendable {
     /// The address at which commands find the gateway: `http://host:port`, without a slash at its end.
     public var gatewayURL = ""
     public var worker = WorkerOptions()
-    /// Nil means host name and process id.
+    /// The worker's name in the fleet. Nil: host name and process id.
     public var workerName: String?
-    /// Nil means that the worker serves all apps.
+    /// The apps that a worker serves. Nil: all apps.
     public var workerApps: WorkerApps?
     /// The address of a worker's health and metrics, used if a port is set.
     public var monitorHost = ""
@@ -54,7 +54,7 @@ public struct Settings: Sendable {
     /// The same for a gateway. Without a port they are at the gateway's own.
     public var gatewayMonitorHost = ""
     public var gatewayMonitorPort: Int?
-    /// The secret of these. Nil: none.
+    /// The secret of `/readyz` and `/metrics`. Nil: none.
     public var monitorSecret: String?
     public var apns = APNs()
     public var quotas: [Quota: Int] = [:]
@@ -99,7 +99,7 @@ public struct Settings: Sendable {
     var origins: [String: SettingOrigin] = [:]
     /// The problem with the variable PORT. Only a gateway listens there, so nothing else ends because of it.
     public internal(set) var portProblem: SettingsError?
-    /// Whether the port is that of the variable PORT, as hosting services set it.
+    /// Whether the port is from the variable PORT, which hosting services set.
     public internal(set) var hasCommonPort = false
     /// Settings that were ignored, and why. A process logs them once at start.
     public var warnings: [String] = []
@@ -143,7 +143,7 @@ public struct Settings: Sendable {
         return settings
     }
 
-    /// Nil: there are no traces.
+    /// The collector of traces with its options. Nil: there are no traces.
     public var traces: SpanExporter.Options? {
         tracesEndpoint.map {
             SpanExporter.Options(endpoint: $0, share: tracesShare, headers: tracesHeaders, caFile: tracesCAFile)
@@ -173,7 +173,7 @@ public struct Settings: Sendable {
     /// Whether an app's pushes carry a mark, and its devices may send receipts.
     public func receipts(_ app: AppSettings) -> Bool { app.flag(.receipts) ?? receipts }
 
-    /// Whether an app's starts leave out those who dismissed the name's card.
+    /// Whether an app's starts leave out channels whose user dismissed the name's card.
     public func respectDismissal(_ app: AppSettings) -> Bool { app.flag(.respectDismissal) ?? respectDismissal }
 
     /// Whether an app's devices may set the tags of their channels, and say whose they are.

@@ -2,8 +2,8 @@ import HTTPAPI
 public import LiveActivity
 import Store
 
-/// The differences between the settings of a running process and those that it read again. It names settings and holds
-/// no value of one.
+/// The differences between the settings of a running process and the settings that it read again. It names settings and
+/// holds no value of one.
 public struct SettingsChange: Sendable, Hashable {
     public enum Process: String, Sendable, Hashable, CaseIterable { case gateway, worker }
 
@@ -11,7 +11,7 @@ public struct SettingsChange: Sendable, Hashable {
     public var applied: [String] = []
     /// The settings that keep their old values until the process is started again.
     public var needsRestart: [String] = []
-    /// Apps of which a gateway takes other secrets or credentials from now on.
+    /// Apps whose secrets or credentials changed at a gateway.
     public var access: [AppKey] = []
 
     public var isEmpty: Bool { applied.isEmpty && needsRestart.isEmpty }
@@ -62,8 +62,8 @@ public struct SettingsChange: Sendable, Hashable {
 }
 
 extension Settings {
-    /// The settings that a process uses after a reload: those that it runs with, and the live ones of these. So a value
-    /// that needs a restart has no effect before it, and the next reload names it again.
+    /// The settings that a process uses after a reload: its running settings, with the live ones of the new settings.
+    /// So a value that needs a restart has no effect before it, and the next reload names it again.
     public func reloaded(over running: Settings, in process: SettingsChange.Process) -> Settings {
         var next = self
         for key in SettingKey.all where !key.live.contains(process) {

@@ -25,7 +25,8 @@ public struct SettingsInput: Sendable {
     }
 
     /// Reads the file. A file that was named must exist.
-    /// - Parameter usual: the first of these that exists is read if neither the caller nor the environment names one.
+    /// - Parameter usual: the usual files. The first that exists is read if neither the caller nor the environment
+    ///   names a file.
     public init(
         flags: [String: String], environment: [String: String], config: String?,
         usual: [String] = [SettingsInput.defaultFile, SettingsInput.systemFile]

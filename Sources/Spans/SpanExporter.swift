@@ -19,13 +19,13 @@ public enum SpanMetricName: String, CaseIterable, Sendable {
 }
 
 /// Sends a process's spans to a collector, as OTLP over HTTP in JSON
-/// (https://opentelemetry.io/docs/specs/otlp/#otlphttp). Spans are no ledger: those that the collector does not take
-/// are dropped and counted, and work waits for none of them.
+/// (https://opentelemetry.io/docs/specs/otlp/#otlphttp). Spans are no ledger: spans that the collector does not take
+/// are dropped and counted, and work waits for no span.
 public final class SpanExporter: Service {
     public struct Options: Sendable, Hashable {
         /// `http://host:4318` or `https://…`, without a slash at its end. `/v1/traces` is added.
         public var endpoint: String
-        /// The share of publishes that begin a trace, for those that come without one: 0 to 1.
+        /// The share of publishes without a trace of their own that begin one: 0 to 1.
         public var share: Double
         /// They may hold a secret.
         public var headers: [Header]
@@ -109,7 +109,7 @@ public final class SpanExporter: Service {
     }
 
     /// Whether a request's spans are wanted: as its `traceparent` says, or else by chance.
-    /// - Returns: the identity of the request's own span, and that of its parent; nil: it is not sampled
+    /// - Returns: the identities of the request's own span and of its parent; nil: it is not sampled
     public func sample(_ header: String?) -> (context: TraceContext, parent: String?)? {
         if let parent = header.flatMap({ TraceContext($0) }) {
             return parent.isSampled ? (parent.child(), parent.span) : nil

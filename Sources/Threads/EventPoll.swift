@@ -15,7 +15,7 @@ public final class EventPoll: Sendable {
     private static let capacity = 16
     private let descriptor: Int32
 
-    /// Nil when the process is out of descriptors.
+    /// Opens an epoll descriptor. Nil when the process is out of descriptors.
     public init?() {
         descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
         guard descriptor >= 0 else { return nil }

@@ -6,7 +6,7 @@ internal import Glibc
 public final class WakeEvent: Sendable {
     public let descriptor: Int32
 
-    /// Nil when the process is out of descriptors.
+    /// Opens an eventfd descriptor. Nil when the process is out of descriptors.
     public init?() {
         descriptor = clinux_eventfd()
         guard descriptor >= 0 else { return nil }

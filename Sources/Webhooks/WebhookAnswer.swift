@@ -9,7 +9,7 @@ public struct WebhookAnswer: Sendable, Hashable {
         case failed
     }
 
-    /// Nil: there was no answer.
+    /// The HTTP status of the answer. Nil: there was no answer.
     public let status: Int?
     /// The beginning of the answer's body, or why there was no answer. On one line.
     public let text: String

@@ -12,7 +12,7 @@ public struct BroadcastChannelManager: Sendable {
     private let bundleID: String
     private let tokens: ProviderTokenSource
 
-    /// - Parameter configuration: `origin` is that of the management service, not of the push service
+    /// - Parameter configuration: `origin` is the management service's, not the push service's
     public init(configuration: APNsConfiguration, bundleID: String) throws(APNsClientError) {
         self.init(configuration, bundleID: bundleID, tokens: try configuration.providerTokens())
     }

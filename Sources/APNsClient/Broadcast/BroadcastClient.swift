@@ -13,7 +13,7 @@ public struct BroadcastClient: Sendable {
 
     /// - Parameters:
     ///   - kind: the lane that sends broadcasts; management requests always go through libcurl
-    ///   - configuration: that of the push service
+    ///   - configuration: the push service's configuration
     ///   - manageOrigin: the origin of the management service, which has the same root certificates
     public init(
         _ kind: TransportKind, configuration: APNsConfiguration, manageOrigin: String, bundleID: String, logger: Logger

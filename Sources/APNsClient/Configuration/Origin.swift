@@ -10,7 +10,8 @@ struct Origin: Sendable, Hashable {
     /// The value of `:authority`, without the default port.
     var authority: String
 
-    /// Nil for any other text. A path belongs to the request, and a user name would go to the server.
+    /// Reads `https://host[:port]`. Nil for any other text. A path belongs to the request, and a user name would go to
+    /// the server.
     init?(_ origin: String) {
         guard origin.hasPrefix("https://") else { return nil }
         var text = origin.dropFirst("https://".count)

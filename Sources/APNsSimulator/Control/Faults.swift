@@ -81,7 +81,7 @@ public struct Faults: Sendable, Hashable, Encodable {
 public struct DeadToken: Sendable, Hashable, Encodable {
     /// The lowercase hex with which the token begins, or the whole token.
     public var prefix: String
-    /// Nil means that `deadReasons` decides.
+    /// The reason of these tokens' answers. Nil: `deadReasons` decides.
     public var reason: String?
     /// The same as `Faults.deadSince`, for this token.
     public var since: Int?

@@ -13,7 +13,7 @@ enum Hexadecimal {
         nibble < 10 ? UInt8(ascii: "0") + nibble : UInt8(ascii: "a") + nibble - 10
     }
 
-    /// Nil unless the text is an even number of hex digits, at least two.
+    /// The bytes that hex digits stand for. Nil unless the text is an even number of hex digits, at least two.
     static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         // A text in one piece of memory is read several times as fast as one through a string's indices.
         text.withContiguousStorageIfAvailable(decodeContiguous) ?? Array(text).withUnsafeBufferPointer(decodeContiguous)

@@ -7,7 +7,7 @@ struct BroadcastChannelBook: Sendable {
         let storesNewest: Bool
         /// Milliseconds since 1970.
         let createdAt: Int
-        /// Nil while the channel exists.
+        /// When the channel was deleted. Nil while it exists.
         var deletedAt: Int?
         var received = Recorder.TokenRecord()
     }
@@ -27,7 +27,7 @@ struct BroadcastChannelBook: Sendable {
         return channel
     }
 
-    /// Nil if the channel is deleted or belongs to another app.
+    /// The app's channel of this id. Nil if it is deleted or belongs to another app.
     func find(_ id: String, bundleID: String) -> Channel? {
         channels[id].flatMap { $0.bundleID == bundleID && $0.deletedAt == nil ? $0 : nil }
     }

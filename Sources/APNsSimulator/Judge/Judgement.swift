@@ -7,7 +7,7 @@ enum Judgement: Sendable, Hashable {
     /// The request never gets a response.
     case stalled
 
-    /// Nil without a response.
+    /// The HTTP status of the response. Nil without a response.
     var status: Int? {
         switch self {
         case .accepted: 200

@@ -9,7 +9,7 @@ struct ProviderTokenCheck: Sendable {
         var publicKey: P256PublicKey
         /// Empty means any.
         var bundleIDs: Set<String>
-        /// Nil means both.
+        /// The environment that the key is for. Nil: both.
         var environment: ProviderKey.Environment?
     }
 
@@ -22,7 +22,7 @@ struct ProviderTokenCheck: Sendable {
     }
 
     let keys: [Key]
-    /// Nil marks a text that is no valid token at any time.
+    /// Tokens whose signature was checked, by their text. Nil: the text is no valid token at any time.
     private var verified: [String: Token?] = [:]
 
     init(keys: [Key]) { self.keys = keys }

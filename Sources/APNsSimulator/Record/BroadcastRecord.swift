@@ -1,6 +1,6 @@
 /// Counts of broadcasts since the start or the last reset.
 public struct BroadcastRecord: Sendable, Hashable, Codable, DeviceCounts {
-    /// Broadcasts that were read to their end, and those of them that got a 200.
+    /// Broadcasts that were read to their end. `accepted` counts the ones that got a 200.
     public var requests = 0
     public var accepted = 0
     public var byReason: [String: Int] = [:]
@@ -25,7 +25,7 @@ public struct ChannelReport: Sendable, Hashable {
     public var storesNewest: Bool
     /// Milliseconds since 1970.
     public var createdAt: Int
-    /// Nil while the channel exists.
+    /// When the channel was deleted. Nil while it exists.
     public var deletedAt: Int?
     /// Here `token` is the channel's id.
     public var received: TokenReport

@@ -49,7 +49,7 @@ struct Recorder: Sendable {
         var collapseID: String?
         /// The client's port on the connection of the request.
         var port: UInt16
-        /// Nil without a response.
+        /// The HTTP status of the response. Nil without a response.
         var status: Int16?
         var reason: Reason?
         /// Whether the device gets the push, with a response or without one.
@@ -256,7 +256,7 @@ extension Recorder.TokenRecord {
     }
 }
 
-/// Counts of what devices made of pushes: of those to tokens, or of those to broadcast channels.
+/// Counts of what devices did with pushes: with pushes to tokens, or with broadcasts.
 protocol DeviceCounts {
     var duplicates: Int { get set }
     var outOfOrder: Int { get set }

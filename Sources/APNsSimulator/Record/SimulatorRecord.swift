@@ -26,7 +26,7 @@ public struct SimulatorRecord: Sendable, Hashable, Codable, DeviceCounts {
     /// Requests without a response, and streams that were reset, because of a fault.
     public var stalled = 0
     public var reset = 0
-    /// Requests that were never processed: those above a GOAWAY's last stream id, and refused ones.
+    /// Requests that were never processed: above a GOAWAY's last stream id, or refused.
     public var unprocessed = 0
     /// Streams that the client reset before their response.
     public var cancelled = 0
@@ -45,6 +45,6 @@ public struct SimulatorRecord: Sendable, Hashable, Codable, DeviceCounts {
     public var lastRequestAtMs: Int?
     /// The current phase of the scenario, from 0. Nil before the first one, or without a scenario.
     public var phase: Int?
-    /// Counts of channels. The counts above do not include them, except for those of connections.
+    /// Counts of channels. Only the counts of connections above include them.
     public var broadcasts = BroadcastRecord()
 }

@@ -34,7 +34,7 @@ public struct TokenReport: Sendable, Hashable {
         public var at: Int
         /// When the request was read. `at` is when it was checked, after the simulator's latency.
         public var arrivedAt: Int
-        /// Nil without a response (stalled or reset).
+        /// The HTTP status of the response. Nil without a response (stalled or reset).
         public var status: Int?
         public var reason: String?
         /// The `apns-id` of the response.

@@ -49,7 +49,7 @@ struct FrameHeader {
     static let maximumPayload = 16_384
 
     var length: Int
-    /// Nil for an unknown type, which must be ignored.
+    /// The frame's type. Nil for an unknown type, which must be ignored.
     var type: FrameType?
     var flags: UInt8
     var stream: UInt32

@@ -3,7 +3,7 @@ public import StrictJSON
 
 /// The rules of a member's schema beside its type. A text alone is a description.
 public struct Shape: Sendable, ExpressibleByStringLiteral {
-    /// The schema takes the place of the one of the type.
+    /// The schema takes the place of the type's schema.
     private var replacesType = false
     private var rules: [JSON.Member] = []
     /// The schema of the entries of an array.

@@ -3,7 +3,7 @@ import Settings
 
 /// The gateway's certificate and key, read from their files.
 enum GatewayCertificate {
-    /// Nil if the settings name none: the gateway then speaks plain HTTP.
+    /// Reads the gateway's certificate and key. Nil if the settings name none: the gateway then speaks plain HTTP.
     static func read(_ files: Settings.GatewayTLSFiles) throws(SettingsError) -> TLSIdentity? {
         guard let certificate = files.certificate, let key = files.key else { return nil }
         let (certificateFile, keyFile) = (

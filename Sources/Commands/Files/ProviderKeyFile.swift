@@ -20,7 +20,7 @@ struct ProviderKeyFile {
         }
     }
 
-    /// Reads the keys of an app: those that sign for its first environment, and those for the other one.
+    /// Reads the keys of an app: the keys of its first environment, and the keys of the other one.
     static func keys(of app: AppSettings) throws(SettingsError) -> (first: [APNsKey], other: [APNsKey]) {
         func read(_ pairs: [AppField.KeyPair]) throws(SettingsError) -> [APNsKey] {
             try pairs.map { (pair) throws(SettingsError) in

@@ -44,7 +44,7 @@ struct CSVLines {
     /// halves the list instead of walking through it.
     /// - Parameters:
     ///   - lines: the lines that were left out, ascending
-    ///   - uploaded: the number of the line among those that were uploaded
+    ///   - uploaded: the number of the line among the uploaded lines
     static func skipped<Lines: RandomAccessCollection<Int>>(_ lines: Lines, before uploaded: Int) -> Int {
         var (low, high) = (0, lines.count)
         while low < high {

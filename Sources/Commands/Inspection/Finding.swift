@@ -10,7 +10,7 @@ struct Finding: Sendable, Hashable {
     /// The subject of the check, such as `Redis` or `APNs key shop`.
     var subject: String
     var text: String
-    /// Nil if nothing has to be done.
+    /// The advice to the operator. Nil if nothing has to be done.
     var remedy: String?
     /// The exit code for this finding. Used only for `bad`.
     var status = ExitStatus.failed

@@ -160,7 +160,7 @@ struct RedisFindings {
 
     /// Checks whether a publish that replicas confirmed is at a second site too. The replica there has the priority 0,
     /// so that it is not promoted by itself.
-    /// - Parameter priorities: `replica-priority` of those replicas that told it
+    /// - Parameter priorities: `replica-priority` of the replicas that told it
     func secondSite(_ waitReplicas: Int, priorities: [Int]) -> Finding? {
         guard waitReplicas > 0, priorities.contains(0) else { return nil }
         let count = max(priorities.count, info["connected_slaves"].flatMap(Int.init) ?? 0)

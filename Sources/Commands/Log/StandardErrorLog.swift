@@ -8,7 +8,7 @@ import Threads
 struct StandardErrorLog: LogHandler {
     let label: String
     let format: LogFormat
-    /// Nil: the process's level, which a reload can change.
+    /// The logger's own level. Nil: the process's level, which a reload can change.
     private var ownLevel: Logger.Level?
     var metadata: Logger.Metadata = [:]
 

@@ -135,7 +135,7 @@ struct EventsCommand: ParsableCommand {
 }
 
 extension DeadEventAnswer {
-    /// Nil: a later version wrote it.
+    /// The event as the API's answer type. Nil: a later version wrote it.
     fileprivate var told: OutgoingEventAnswer? { try? OutgoingEventAnswer(answer: event.bytes) }
 }
 

@@ -7,7 +7,7 @@ import Webhooks
 /// Posts one test event to an app's webhook.
 struct WebhookTest {
     let settings: Settings
-    /// Nil: the only one.
+    /// The app whose webhook is tried. Nil: the only app.
     let app: String?
 
     func run(json: Bool) async throws {

@@ -44,7 +44,7 @@ struct Boot {
     let logger: Logger
     let registry: PrometheusRegistry
     let store: Store
-    /// Nil: there are no traces.
+    /// Sends spans to the collector of traces. Nil: there are no traces.
     let spans: SpanExporter?
     /// The name of this machine.
     let machine = ProcessInfo.processInfo.hostName

@@ -10,7 +10,7 @@ struct ClockDifference: CustomStringConvertible {
     /// Ms that this machine's clock is ahead of Redis's.
     let ahead: Int64
 
-    /// Nil: the clocks differ by no more than `most`.
+    /// The warning about a clock that is ahead of Redis's, or behind it. Nil: it differs by no more than `most`.
     init?(ahead: Int64, most: Duration = Self.tolerated) {
         guard abs(ahead) > most.milliseconds else { return nil }
         self.ahead = ahead

@@ -10,7 +10,7 @@ struct ServiceManager: Sendable {
     /// A path, or after an `@` the name of an abstract socket.
     private let socket: String
 
-    /// Nil: no service manager asks.
+    /// The service manager that the environment names. Nil: it names none.
     init?(_ environment: [String: String]) {
         guard let socket = environment["NOTIFY_SOCKET"], socket.hasPrefix("/") || socket.hasPrefix("@") else {
             return nil

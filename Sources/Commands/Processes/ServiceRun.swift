@@ -51,8 +51,8 @@ enum ServiceRun {
         var setting: String?
     }
 
-    /// The same for services of which some listen. Logs their addresses, or names in the error one that cannot be
-    /// bound.
+    /// The same for services some of which listen. It logs their addresses, or throws an error that names an address
+    /// which cannot be bound.
     static func run(
         _ services: [any Service], listening: [Listening], within limit: Duration, logger: Logger
     ) async throws {

@@ -87,7 +87,8 @@ struct StartWarning: Sendable, Hashable {
             isRoot: geteuid() == 0, host: isGateway ? gateway.host : nil,
             hasTLS: settings.gatewayTLS.certificate != nil, hasTrustedProxy: !gateway.trustedProxies.isEmpty,
             hasCommonPort: settings.hasCommonPort, trustsAnyRedis: settings.redisTLS.verification == .anything,
-            // The limits by address are on by default: of these the gateway warns when such a proxy sends a request.
+            // The limits by address are on by default, so the gateway warns of them only when such a proxy sends a
+            // request.
             judgesAddresses: !gateway.serverAddresses.isEmpty, monitor: monitor,
             hasMonitorSecret: settings.monitorSecret != nil,
             proxyVariables: proxyVariables(ProcessInfo.processInfo.environment))

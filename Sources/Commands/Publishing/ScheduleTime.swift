@@ -22,7 +22,7 @@ struct ScheduleTime: Equatable {
             let written = parts.inUTC.map({ Int($0 / 1_000) })
         else { throw .unreadable }
         if parts.offset != nil { return ScheduleTime(seconds: written) }
-        // The zone's offsets a day before and after are those on both sides of a change of its clocks.
+        // The zone's offsets a day before and after are the offsets on both sides of a change of its clocks.
         let offsets = Set([-86_400, 0, 86_400].map { zone.offset(written + $0) })
         let times = offsets.map { written - $0 }.filter { zone.offset($0) == written - $0 }
         switch times.count {

@@ -16,7 +16,8 @@ struct CommandFailure: Error {
         self.message = message
     }
 
-    /// Nil for errors of the argument parser, because it has its own messages and exit codes.
+    /// The text and exit code of an error. Nil for errors of the argument parser, which has its own messages and exit
+    /// codes.
     init?(_ error: any Error) {
         switch error {
         case let failure as CommandFailure: self = failure
@@ -66,7 +67,7 @@ extension CommandFailure {
     }
 }
 
-/// The exit codes for a shell or a supervisor. The values are those of sysexits.h.
+/// The exit codes for a shell or a supervisor. The values are from sysexits.h.
 enum ExitStatus: Int32 {
     case done = 0
     case failed = 1

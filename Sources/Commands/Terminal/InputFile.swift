@@ -6,7 +6,7 @@ final class InputFile: Sendable {
 
     private let descriptor: Int32
 
-    /// Nil if it cannot be opened.
+    /// Opens a file for reading. Nil if it cannot be opened.
     convenience init?(path: String) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return nil }

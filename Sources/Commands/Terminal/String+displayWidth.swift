@@ -67,7 +67,7 @@ extension Unicode.Scalar {
 
     fileprivate var displayWidth: Int {
         if value < 0x300 { return 1 }
-        // Two letters of these are one flag.
+        // Two regional indicators are one flag.
         if (0x1F1E6...0x1F1FF).contains(value) { return 1 }
         switch properties.generalCategory {
         case .nonspacingMark, .enclosingMark, .format: return 0

@@ -2,7 +2,7 @@ import StrictJSON
 
 /// An audience in words.
 enum AudienceText {
-    /// - Parameter event: a start makes cards, so it is not for those who have one
+    /// - Parameter event: a start makes cards, so it is not for devices that have one
     static func text(_ value: JSONValue, of event: String) -> String {
         guard (try? value.string()) == "all" else { return text(value) }
         return event == "start" ? "everyone with a start token" : "everyone who follows"

@@ -57,7 +57,7 @@ struct Card {
         return shown
     }
 
-    /// Nil for null. Objects and arrays are shown by their size.
+    /// A value as the card shows it. Nil for null. Objects and arrays are shown by their size.
     private static func text(_ value: JSONValue) -> String? {
         switch value.kind {
         case .null: nil

@@ -2,7 +2,7 @@
 struct ComposeFeature: Sendable {
     /// The name of its buttons. Empty: it has none.
     var button = ""
-    /// Does with the form as one of these buttons says; the text is the button's value.
+    /// Acts on the form when one of the feature's buttons is pressed. The text is the button's value.
     var press: @Sendable (String, Draft, Visit) async throws -> ConsoleResponse = { _, draft, _ in
         .redirect(draft.path())
     }

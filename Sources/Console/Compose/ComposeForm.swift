@@ -100,7 +100,7 @@ struct ComposeForm {
         ])
     }
 
-    /// Nil: an update without an alert. An alert as JSON stands in place of title and body.
+    /// The `alert` of the push. Nil: an update without an alert. An alert as JSON stands in place of title and body.
     var alert: JSON? {
         if let written = form.text("alert") { return (try? JSONDocument(written).root).map { JSON($0) } }
         let (title, body) = (form.text("alert_title"), form.text("alert_body"))
@@ -133,7 +133,7 @@ struct ComposeForm {
         }
     }
 
-    /// Nil if the field is empty.
+    /// The JSON object in a field. Nil if the field is empty.
     private func object(_ field: String, _ title: String) throws(Problem) -> JSON? {
         guard let text = form.text(field) else { return nil }
         do throws(JSONError) {

@@ -47,9 +47,9 @@ struct CopiedPush {
         note(activity, known: Self.members)
     }
 
-    /// Makes it the present state of the name for the devices that a dead letter keeps. What the push said then would
-    /// be old news now: Compose fills in the name's last state where none is copied. The state of a push that was
-    /// stopped is not the name's, so that of the name's last push is its own.
+    /// Makes it the present state of the name for the devices that a dead letter keeps. The push's own state is old by
+    /// now, so Compose fills in the name's last state where no state is copied. A push that was stopped did not give
+    /// its state to the name. So the name's last push keeps its own state.
     /// - Parameter channels: the devices that the push did not reach, as far as they are kept
     mutating func bringUpToDate(
         for letter: DeadLetterAnswer, _ name: ActivityAnswer?, _ channels: [UnlitChannelAnswer]

@@ -43,7 +43,7 @@ struct Draft {
         text.utf8.count == 24 && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
     }
 
-    /// Nil for a record of another form.
+    /// Reads a stored draft. Nil for a record of another form.
     init?(id: String, record: [UInt8]) {
         guard let body = try? JSONDocument(record).root.object(), let fields = body.object("form") else { return nil }
         self.id = id
@@ -100,7 +100,7 @@ struct DraftTitle {
 
     init(id: String, text: String, savedAt: Int64) { (self.id, self.text, self.savedAt) = (id, text, savedAt) }
 
-    /// Nil for a record of another form.
+    /// Reads an entry of the stored list. Nil for a record of another form.
     init?(id: String, record: [UInt8]) {
         guard let body = try? JSONDocument(record).root.object(), let text = body.text("title"),
             let savedAt = body["saved_at"].flatMap({ try? $0.integer() })

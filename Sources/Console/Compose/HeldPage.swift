@@ -18,7 +18,7 @@ struct HeldPage: Sendable {
     /// - Parameter time: when it is to go out, as the API takes it. Nil: at once.
     let change: @Sendable (_ place: String, _ push: JSON, _ time: String?, Visit) async throws -> ConsoleResponse
 
-    /// Nil: no feature of this version has the word.
+    /// The page that a feature has for its word. Nil: no feature of this version has the word.
     static func of(_ word: String?) -> HeldPage? {
         ComposeFeature.ofFeatures.lazy.compactMap(\.held).first { $0.word == word }
     }

@@ -127,7 +127,7 @@ enum PublishPage {
     }
 }
 
-/// Compares the reach of a push with that of the last ones, because a slip of the audience shows there first.
+/// Compares the reach of a push with the reach of the last pushes, because a wrong audience shows there first.
 enum UsualReach {
     private static let pushes = 20
     /// So few devices are never unusual.

@@ -3,7 +3,7 @@ import LiveActivity
 
 /// Says in a sentence whom a push would reach, from the API's answer to a dry run.
 struct ReachText {
-    /// Nil: not counted.
+    /// How many devices the push would reach. Nil: not counted.
     let count: Int?
     let isComplete: Bool
     let isBroadcast: Bool

@@ -105,7 +105,8 @@ struct SchemaFields {
         return "{\n" + members.map { "  \(JSON.string($0.key).text): \($0.text)" }.joined(separator: ",\n") + "\n}"
     }
 
-    /// The attributes type of the push: the one that a start gives, the name's, or that of the schema which fits best.
+    /// The attributes type of the push: the type that a start gives, the name's type, or the type whose schema fits
+    /// best.
     static func type(_ visit: Visit, _ compose: ComposeForm) async -> String? {
         if compose.event == "start" { return compose.form.text("attributes_type") }
         guard !compose.name.isEmpty else { return nil }

@@ -52,7 +52,7 @@ actor LiveFeed {
         var writer: AsyncStream<[UInt8]>.Continuation
         var isStanding: @Sendable () async -> Bool
         var secondsSinceCheck = 0
-        /// When its page was made at the latest, epoch ms. A look from before may not know what the page knows.
+        /// When its page was made at the latest, epoch ms. An earlier look may be older than the page.
         var opened: Int64
         /// Whether it has got a look from after that.
         var isUpToDate = false

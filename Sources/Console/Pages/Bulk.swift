@@ -1,9 +1,9 @@
 import LiveActivity
 
-/// One decision about several entries of a list: those whose boxes are checked, or all that its filter picks.
+/// One decision about several entries of a list: the entries with a checked box, or all that the list's filter picks.
 ///
-/// The page of the list has the boxes and the buttons. The question says how many there are, and the answer how many
-/// are done, and which are not and why.
+/// The page of the list has the boxes and the buttons. The question says how many entries it is about. The answer says
+/// how many are done, which are not, and why.
 struct Bulk {
     /// A button below the list.
     struct Button {

@@ -1,7 +1,7 @@
 import LiveActivity
 
-/// The words of pages for who did something. People choose their names, so these are marked: somebody may be called
-/// `master secret`.
+/// The words of pages for the caller of an action. People choose their names, so names are marked: somebody may be
+/// called `master secret`.
 enum Caller {
     static func text(_ credential: String, _ who: String?) -> String {
         who == nil && credential == "master" ? "master secret" : Publisher.shown(credential, who)

@@ -134,7 +134,7 @@ enum DevicesPage {
 /// A tag as people write it: `gold`, or `group:gold`.
 struct Tag: Sendable {
     let name: String
-    /// Nil: the devices' own.
+    /// The group of the tag. Nil: the group of tags that devices set.
     let group: String?
 
     init(_ text: String) {

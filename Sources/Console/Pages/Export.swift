@@ -22,7 +22,7 @@ actor Export {
     private let columns: [String]
     private let end: ContinuousClock.Instant
     private let read: @Sendable (_ position: String) async throws -> Page
-    /// Nil: it has to be read.
+    /// The page of the list that is written next. Nil: it has to be read.
     private var page: Page?
     private var next: String?
     private var hasBegun = false
@@ -154,7 +154,8 @@ extension Export {
     }
 }
 
-/// The days of a filter, both included, in UTC. A link may have times in their place; the one of the end is left out.
+/// The days of a filter, both included, in UTC. A link may have times in place of days. The end is then left out of the
+/// range.
 struct DayRange {
     /// As the API takes them. Nil: no limit.
     let from: String?

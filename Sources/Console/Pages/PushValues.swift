@@ -150,6 +150,6 @@ enum ReasonText {
         "ConnectionFailed": "Apple was not reached", "Dismissed": "the user dismissed the name's card",
     ]
 
-    /// Nil: the reason has to speak for itself.
+    /// A reason of APNs's in words. Nil: there are none, so the page shows the reason alone.
     static func meaning(_ reason: String) -> String? { meanings[reason] }
 }

@@ -4,7 +4,7 @@ import StrictJSON
 
 /// Pushes that are kept to be sent again.
 enum TemplatesPage {
-    /// The templates that the credential may see: those of its names. The API has no call for them.
+    /// The templates that the credential may see: the templates of its names. The API has no call for templates.
     static func templates(_ visit: Visit) async throws -> [(title: String, body: [UInt8])] {
         try await visit.console.store.console.templates(visit.app).filter { isOwn($0.body, visit) }
     }

@@ -10,7 +10,7 @@ public struct ConsoleSession: Sendable {
     static let life: Duration = .seconds(12 * 3_600)
 
     public let id: String
-    /// Its rights are those that the credential has now. A record in Redis holds none.
+    /// It has the rights that the credential has now. A record in Redis holds none.
     public internal(set) var identity: ConsoleIdentity
     /// The beginning of the addresses of its pages. The browser's first session has plain ones, so that tabs that are
     /// open go on when somebody signs in to another app.

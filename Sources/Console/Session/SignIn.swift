@@ -107,7 +107,8 @@ extension Console {
             "Set-Cookie", ConsoleSession.cookie([], isSecure: request.isSecure))
     }
 
-    /// The session that the request belongs to, if it stands: that of the app in its path, or the browser's first one.
+    /// The session that the request belongs to, if it is still valid: the session of the app in the path, or else the
+    /// browser's first session.
     public func session(of request: ConsoleRequest) async throws -> ConsoleSession? {
         let all = try await sessions(of: request)
         let first = request.sessions.first

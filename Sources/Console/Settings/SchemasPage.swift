@@ -101,7 +101,7 @@ enum SchemasPage {
         return visit.page("schema", type, page, status: status(refused))
     }
 
-    /// The members of a schema, those of inner objects behind a point.
+    /// The members of a schema. A member of an inner object has the object's name and a point before its own.
     private static func members(_ schema: JSONObject, in outer: String = "") -> [Values] {
         let required = Set(schema.list("required").compactMap { try? $0.string() })
         var found: [Values] = []

@@ -66,7 +66,7 @@ public struct ConsoleRequest: Sendable {
         return nil
     }
 
-    /// The beginning of the addresses of an app's pages, if it is not that of the first session.
+    /// The beginning of the addresses of an app's pages, if the app is not the first session's.
     static func base(_ app: String) -> String { "/console/@\(app)" }
 
     /// The beginning of this request's address.

@@ -146,7 +146,7 @@ struct Asset: Sendable {
     var tag: String { "\"\(digest)\"" }
     var path: String { "/console/assets/\(name)?\(digest)" }
 
-    /// Features have styles of their own, behind those that all pages share.
+    /// Features have styles of their own, after the styles that all pages share.
     static let style = Asset(
         "console.css", "text/css; charset=utf-8",
         PackageResources.files.filter { $0.name.hasSuffix(".css") }.flatMap(\.bytes))

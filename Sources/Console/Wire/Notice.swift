@@ -6,7 +6,7 @@ struct Notice: Sendable {
 
     init(_ word: String, _ text: String) { (self.word, self.text) = (word, text) }
 
-    /// Nil for a word that no notice has.
+    /// The notice that an address names. Nil for a word that no notice has.
     static func of(_ word: String) -> Notice? { all.first { $0.word == word } }
 
     static let all: [Notice] = ofCore + ofFeatures.joined()

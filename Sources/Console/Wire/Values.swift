@@ -89,7 +89,7 @@ enum Shown {
     /// How long something lasts already: `for 4 s`.
     private static func lasts(_ time: Int64, _ now: Int64) -> String { span(time, now) ?? "a moment" }
 
-    /// Nil: less than two seconds.
+    /// The time between two moments in words. Nil: less than two seconds.
     private static func span(_ time: Int64, _ now: Int64) -> String? {
         let (difference, overflow) = now.subtractingReportingOverflow(time)
         let seconds = (overflow ? .max : difference.magnitude) / 1_000

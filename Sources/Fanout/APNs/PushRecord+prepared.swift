@@ -3,7 +3,7 @@ import LiveActivity
 import Store
 
 extension PushRecord {
-    /// The entries of a page that the push is for: for an automatic end, those whose cards are old enough.
+    /// The entries of a page that the push is for: for an automatic end, the entries whose cards are old enough.
     func targets(of page: TokenPage) -> TokenPage {
         isAutomatic ? page.filtered { isFor(startedAt: page.entries[$0].startedAt) } : page
     }

@@ -11,9 +11,9 @@ public struct WorkerApp: Sendable {
     public var transport: any PushTransport<PreparedPush>
     /// For an app in both APNs environments: where tokens are tried that the first does not know.
     public var otherTransport: (any PushTransport<PreparedPush>)?
-    /// Nil: this worker makes no broadcast channels for the app and sends to none.
+    /// Makes the app's broadcast channels and sends to them. Nil: this worker does neither.
     public var broadcasts: BroadcastService?
-    /// Nil: this worker sends no outgoing events for the app.
+    /// Sends the app's outgoing events. Nil: this worker sends none.
     public var webhook: WebhookService?
     /// How long after their start the app's cards are ended. Nil: only when a publisher sends an `end`.
     public var endAfter: Duration?

@@ -20,7 +20,7 @@ final class WorkerContext: Sendable {
     let metrics: WorkerMetrics
     let logger: Logger
     let leases: LeaseKeeper
-    /// Nil: there are no traces.
+    /// Takes the spans of pushes. Nil: there are no traces.
     let spans: SpanExporter?
     let drain = Drain()
     let leftEntries = LeftEntries()

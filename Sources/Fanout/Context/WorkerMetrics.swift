@@ -3,7 +3,8 @@ import LiveActivity
 import Metrics
 import Store
 
-/// The names of the metrics that this target defines. Each worker counts its own work, so add up those of all workers.
+/// The names of the metrics that this target defines. Each worker counts its own work, so take the sum over all
+/// workers.
 public enum WorkerMetricName: String, CaseIterable, Sendable {
     case tokens = "lamplighter_tokens_total"
     /// Events that webhooks took, that are tried again, and that were given up.
@@ -49,7 +50,7 @@ enum PushSize: String, CaseIterable {
         self = targets < 2_900 ? .small : targets < 92_000 ? .medium : .large
     }
 
-    /// Nil if the part is no shard.
+    /// The size of a push, by the part of it that is done. Nil if the part is no shard.
     init?(_ part: WorkItem.Part) {
         guard case .shard(_, let count) = part else { return nil }
         self = count <= 1 ? .small : count < SweepStore.mostShards ? .medium : .large
@@ -64,7 +65,7 @@ struct WorkerMetrics: Sendable {
         private struct Key: Hashable {
             var app: AppKey
             var priority: PushPriority
-            /// Nil for a timer without this label.
+            /// The label `size`. Nil for a timer without this label.
             var size: PushSize?
         }
 
@@ -131,7 +132,7 @@ struct WorkerMetrics: Sendable {
             })
     }
 
-    /// Counts tokens by their outcomes, and those that are tried again.
+    /// Counts tokens by their outcomes, and tokens that are tried again.
     func count(_ app: AppKey, _ counted: [SettledField: Int], retries: Int = 0, duplicatesPossible: Int = 0) {
         for (field, number) in counted where number > 0 { outcomes[app]?[field]?.increment(by: number) }
         if retries > 0 { attempts[app]?.retries.increment(by: retries) }

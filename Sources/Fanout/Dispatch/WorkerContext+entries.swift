@@ -164,7 +164,7 @@ extension WorkerContext {
     }
 
     /// Tells operators why devices may have got a push twice: this machine or Redis was too busy, or stood still.
-    /// - Parameter pushes: those of the pages, for a lease that is not of one push
+    /// - Parameter pushes: the pushes of the pages, if the lease is for more than one push
     func lostLease(_ app: AppKey, of pushes: Set<PushID> = [], _ log: Logger) {
         metrics.lostLease(app)
         let ids = pushes.map(\.description).sorted().joined(separator: ",")

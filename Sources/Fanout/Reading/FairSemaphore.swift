@@ -6,7 +6,7 @@ import Synchronization
 /// order behind other callers of its app.
 final class FairSemaphore: Sendable {
     private struct Waiting {
-        /// Nil: waits until there is a permit for any app, and takes none.
+        /// The app for which a permit is wanted. Nil: waits until there is a permit for any app, and takes none.
         var app: AppKey?
         var continuation: CheckedContinuation<Void, Never>
     }

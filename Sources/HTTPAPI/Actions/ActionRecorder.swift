@@ -4,7 +4,7 @@ import ServiceLifecycle
 import Store
 import Synchronization
 
-/// Notes what callers with a secret did, in the log of their app.
+/// Notes the actions of callers with a secret in the log of their app.
 ///
 /// A rare action is noted before its answer. Frequent ones are noted beside the requests, within a second or summed up
 /// within a minute, so that a publish costs no round trip more. If the process dies, these are lost; each push says

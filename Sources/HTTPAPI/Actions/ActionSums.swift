@@ -1,8 +1,8 @@
 import LiveActivity
 import Store
 
-/// Sums up frequent actions: the first one of a caller is told at once, and those after it as one entry a minute.
-/// A value without clock.
+/// Sums up frequent actions: the first action of a caller is told at once, later ones as one entry a minute. A value
+/// without clock.
 struct ActionSums {
     /// One caller's requests of one kind.
     private struct Key: Hashable {
@@ -17,7 +17,7 @@ struct ActionSums {
 
     private struct Sum {
         var since: ContinuousClock.Instant
-        /// Nil: nothing came after what was told last.
+        /// The actions since the last log entry, as one action. Nil: there were none.
         var action: Action?
     }
 

@@ -85,7 +85,7 @@ enum AudienceBody {
         return try values.map { (value) throws(JSONError) in try selector(value, depth: depth + 1, &walk) }
     }
 
-    /// Reads the string of a selector, or a list of strings of which any may match.
+    /// Reads the string of a selector, or a list of strings, one of which has to match.
     private static func anyOf(
         _ key: String, _ value: JSONValue, group: JSONValue?, depth: Int, _ walk: inout Walk
     ) throws(JSONError) -> Audience {

@@ -6,9 +6,10 @@ import StrictJSON
 enum ChannelBody {
     struct Registration: Sendable, Hashable {
         var tags: TagChange
-        /// Nil leaves the named user as it is.
+        /// The named user that the channel gets. Nil leaves the named user as it is.
         var namedUser: String?
-        /// Nil if the body does not say. The SDK says so when the value changes.
+        /// Whether the device has iOS 18 or later. Nil if the body does not say. The SDK says so when the value
+        /// changes.
         var hasIOS18: Bool?
     }
 

@@ -9,7 +9,7 @@ enum ReceiptsBody {
 
     /// - Parameters:
     ///   - channel: the caller's channel, which receipts without a `channel_id` are from.
-    ///   - isDevice: the credential is that of `channel`, so no receipt may be from another one.
+    ///   - isDevice: the credential is the channel's, so no receipt may be from another channel.
     static func parse(_ bytes: [UInt8], from channel: ChannelID?, isDevice: Bool) throws(JSONError) -> [Receipt] {
         let body = try JSONDocument(bytes).root.object(known: ["receipts"])
         let entries = try body.required("receipts").array(atMost: maximumReceipts, "receipts")

@@ -44,7 +44,7 @@ struct Call: Sendable {
     /// Lists are of names that begin so, if the caller's credential is for some only. Nil: it is for all.
     var namePrefix: String? { if case .issued(let grant) = credential { grant.namePrefix } else { nil } }
 
-    /// The beginning of the names of a list: as the query asks for, within those of the caller's credential.
+    /// The prefix of the names of a list: the query's, within the prefix of the caller's credential.
     func listedPrefix() throws(APIError) -> String {
         let asked = query["prefix"] ?? ""
         guard case .issued(let grant) = credential, let own = grant.namePrefix else { return asked }
@@ -66,7 +66,7 @@ struct Call: Sendable {
         throw .parameter("Idempotency-Key", "must be 1 to 255 printable ASCII characters")
     }
 
-    /// An `Idempotency-Key` as it is stored. Each credential has keys of its own: with those of others it could stop
+    /// An `Idempotency-Key` as it is stored. Each credential has keys of its own: with the keys of others it could stop
     /// their pushes. A rotated credential keeps its id. No key that is sent contains U+0001.
     func ownKey(_ key: String) -> String {
         if case .issued(let grant) = credential { "\(grant.id)\u{1}\(key)" } else { key }

@@ -13,9 +13,9 @@ final class GatewayParts: Sendable {
     let schemas: SchemaCache
     let credentials: CredentialCache
     let nearNames: NearNames
-    /// Nil: people sign in to the console with secrets only.
+    /// The provider by which people sign in to the console. Nil: they sign in with secrets only.
     let openID: OpenIDProvider?
-    /// Nil: there are no traces.
+    /// Takes the spans of publishes. Nil: there are no traces.
     let spans: SpanExporter?
 
     init(

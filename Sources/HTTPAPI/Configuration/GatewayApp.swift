@@ -11,7 +11,7 @@ public struct GatewayApp: Sendable {
     public var credentials: [AppCredential] = []
     /// Seconds to the `stale_date` of starts and updates that have none. Nil leaves them without one.
     public var staleAfter: Int?
-    /// Whether starts without `options.respect_dismissal` leave out those who dismissed the name's card.
+    /// Whether starts without `options.respect_dismissal` leave out channels whose user dismissed the name's card.
     public var respectsDismissal = false
     /// The time for which pushes without `options.expiry` are tried. An absent event has the default of its kind.
     public var lives: [ActivityEvent: Duration] = [:]
@@ -33,7 +33,7 @@ public struct GatewayApp: Sendable {
     }
 }
 
-/// A right that an app's settings may take from its devices, and so from whoever has the app and the secret in it.
+/// A right that an app's settings may take from its devices, and so from everybody who has the app with its secret.
 /// Servers with the master secret, or with a credential of their own, have both.
 public enum DeviceRight: Sendable, Hashable, CaseIterable {
     /// To set the tags of a channel.

@@ -44,8 +44,8 @@ public struct GatewayConfiguration: Sendable {
     var writeTimeout: Duration = .seconds(30)
     /// The most wrong secrets of one address in a minute. Then it gets a 429, whatever it sends. 0 means no limit.
     public var failedSignInsPerMinute = 0
-    /// The most requests of one address without the master secret or a credential, and the most with one of these, in a
-    /// second, at all gateways together. 0 means no limit.
+    /// The most requests in a second, at all gateways together: of one address without the master secret or a
+    /// credential, and of one credential or master secret. 0 means no limit.
     public var requestsPerAddress = 0
     public var requestsPerCredential = 0
     /// The most calls at once whose bodies are streamed. One app of several has half of them.
@@ -75,7 +75,7 @@ public struct GatewayConfiguration: Sendable {
     public var settings: @Sendable (AppKey) -> [SettingAnswer] = { _ in [] }
     /// The limit for `/readyz` and `/metrics`, because they ask Redis and need no secret.
     static let openRequests = 16
-    /// The limits for browsers that are signed in to the console, and for those that are not.
+    /// The limits for browsers that are signed in to the console, and for all other browsers.
     static let consoleRequests = 64
     static let signInRequests = 16
     /// The most bytes of a body with the app secret or of a device. The largest is a batch of the SDK.

@@ -10,7 +10,8 @@ final class AddressLimit: Sendable {
     private let open = Mutex<[String: Int]>([:])
     private let lines = LogThrottle(burst: 1, perSecond: 1.0 / 60)
 
-    /// The address by which a client is counted: IPv4, or the first 64 bits of IPv6, because a client has all of those.
+    /// The address by which a client is counted: IPv4, or the first 64 bits of IPv6, because a client has all addresses
+    /// that begin so.
     static func network(of address: String) -> String {
         var bytes = [UInt8](repeating: 0, count: 16)
         guard inet_pton(AF_INET6, address, &bytes) == 1 else { return address }

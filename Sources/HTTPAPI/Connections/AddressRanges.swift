@@ -20,7 +20,7 @@ public struct AddressRanges: Sendable, Hashable {
     /// Has no address.
     public init() { networks = [] }
 
-    /// Nil for a text that is not as `rule` says. An empty text has no address.
+    /// Reads a list of addresses and ranges. Nil for a text that is not as `rule` says. An empty text has no address.
     public init?(_ text: String) {
         var networks: [Network] = []
         for part in text.split(separator: ",") {

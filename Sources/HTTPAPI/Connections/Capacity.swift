@@ -32,9 +32,9 @@ final class Capacity: Sendable {
 
     private struct CallerKey: Hashable {
         var caller: Caller
-        /// Nil stands for all apps together.
+        /// The app whose calls are counted. Nil: all apps together.
         var app: AppKey?
-        /// Nil stands for all networks together.
+        /// The network whose calls are counted. Nil: all networks together.
         var network: String?
     }
 
@@ -43,8 +43,8 @@ final class Capacity: Sendable {
     private let isShared: Bool
     private let used = Mutex<[CallerKey: [Int]]>([:])
 
-    /// Each kind of caller may run `requests` at once, of which `streams` read a body without an end, and have `bytes`
-    /// of bodies in memory.
+    /// Each kind of caller may run `requests` at once and have `bytes` of bodies in memory. At most `streams` of the
+    /// requests read a body without an end.
     init(requests: [Caller: Int], bytes: Int, streams: Int = 64, apps: Int) {
         limits = Dictionary(
             uniqueKeysWithValues: requests.map { caller, count in

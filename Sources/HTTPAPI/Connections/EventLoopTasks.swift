@@ -22,7 +22,7 @@ final class EventLoopTasks: TaskExecutor {
                 loops.map { (ObjectIdentifier($0), EventLoopTasks($0)) }, uniquingKeysWith: { first, _ in first })
         }
 
-        /// Nil for a loop of another group: its tasks run where all tasks do.
+        /// The executor of a loop. Nil for a loop of another group: its tasks run where all tasks do.
         subscript(eventLoop: any EventLoop) -> EventLoopTasks? { members[ObjectIdentifier(eventLoop)] }
     }
 }

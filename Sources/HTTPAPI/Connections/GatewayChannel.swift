@@ -10,8 +10,8 @@ import TLSChannel
 
 /// One connection: Hummingbird's HTTP/1.1 with our own handlers and limits.
 struct GatewayChannel: ServerChildChannel {
-    /// An accepted connection. The server drops those that wait for their tasks when it stops, and NIO ends the process
-    /// if nobody finishes the writer of such a connection.
+    /// An accepted connection. When the server stops, it drops connections that wait for their tasks. NIO ends the
+    /// process if nobody finishes the writer of such a connection.
     final class Value: ServerChildChannelValue {
         private let http: HTTP1Channel.Value
         private let isTaken = Atomic(false)
@@ -37,7 +37,7 @@ struct GatewayChannel: ServerChildChannel {
     let http: HTTP1Channel
     let addresses: AddressLimit
     let headTimeout: Duration
-    /// Nil: the tasks of connections run where all tasks do.
+    /// Runs the tasks of a connection on its event loop. Nil: they run where all tasks do.
     let tasks: EventLoopTasks.Group?
     let turns: LoopTurns?
     /// The certificate for new connections. Nil: they speak plain HTTP.

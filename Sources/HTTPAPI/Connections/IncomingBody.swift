@@ -13,7 +13,7 @@ final class IncomingBody: Sendable {
     /// The time between an early response and closing its connection, so that the response arrives before the reset.
     static let linger: TimeAmount = .seconds(5)
     private let body: RequestBody
-    /// Nil for a body that came without a request.
+    /// The connection that the body comes from. Nil for a body that came without a request.
     private let channel: (any Channel)?
     private let limit: Int
     /// To read the rest of a body that is refused.
@@ -21,7 +21,7 @@ final class IncomingBody: Sendable {
     private let hasEncoding: Bool
     /// The client waits for 100 Continue before it sends the body.
     private let isAwaited: Bool
-    /// Nil for a chunked body, whose length is unknown.
+    /// The length that the head announces. Nil for a chunked body, whose length is unknown.
     private let announced: Int?
     private let state = Mutex(State())
 

@@ -20,7 +20,7 @@ final class OneRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var isFeeding = false
     private var isReadWanted = false
     private var isInputClosed = false
-    /// A task is on its way that begins what is held. Until then nothing overtakes it.
+    /// A task that begins the held request is on its way. Until then nothing overtakes the request.
     private var isResuming = false
     /// Complete requests without a response. Negative if a response came before its request was complete.
     private var unanswered = 0
@@ -32,7 +32,7 @@ final class OneRequestHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// Bytes left of a body whose length was announced. They can be decoded in one part.
     private var bodyLeft = 0
 
-    /// Nil: there is no limit.
+    /// Limits how many requests that were sent ahead begin in one turn of the loop. Nil: there is no limit.
     private let turns: LoopTurns?
 
     init(headTimeout: Duration, turns: LoopTurns?) {

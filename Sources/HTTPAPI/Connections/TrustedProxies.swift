@@ -9,7 +9,7 @@ public struct TrustedProxies: Sendable, Hashable {
 
     public var isEmpty: Bool { ranges.isEmpty }
 
-    /// The client's address: that of the connection, or what the last proxy in a row of trusted ones was told.
+    /// The client's address: the connection's, or the address that the last proxy in a row of trusted proxies was told.
     /// - Parameter forwarded: the lines of `X-Forwarded-For`, in their order.
     func client(of peer: String, forwarded: [String]) -> String {
         guard ranges.contains(peer) else { return peer }

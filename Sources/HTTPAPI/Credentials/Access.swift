@@ -14,12 +14,12 @@ enum Access: Sendable, Hashable {
     case signedChannel
     /// App or master secret, or the SDK for the channel of its token or signature (`Call.actingChannel`).
     case ownChannel
-    /// Whoever names an app and has no secret. The handler asks for a proof.
+    /// A caller who names an app and has no secret. The handler asks for a proof.
     case unproven
     /// App or master secret, or the SDK for the contact that the path names (parameter `contact`).
     case contact
 
-    /// Whether the credential opens a call. `channel` and `contact` are those that the path names, if it names one.
+    /// Whether the credential opens a call. `channel` and `contact` are from the path, if it names one.
     func admits(_ credential: Credential, channel: ChannelID?, contact: ContactID? = nil) -> Bool {
         switch (self, credential) {
         case (.anyone, _), (.unproven, .unproven): true

@@ -44,7 +44,7 @@ struct Authenticator: Sendable {
         nobody = App(GatewayApp(key: nobodyKey, secret: random, masterSecret: random + "m"))
     }
 
-    /// Nil for every failure, so that a caller cannot tell them apart.
+    /// The app and the credential of a caller. Nil for every failure, so that a caller cannot tell failures apart.
     func authenticate(_ headers: HTTPFields, now: Int64) -> (App, Credential)? {
         guard let authorization = headers[.authorization], let space = authorization.firstIndex(of: " ") else {
             return nil
@@ -67,9 +67,9 @@ struct Authenticator: Sendable {
         return (app, .unproven)
     }
 
-    /// The credential of a request that has none of the app's two secrets and no token. One that does not exist costs
-    /// the same hash as one that does.
-    /// - Parameter made: those that are in Redis
+    /// The credential of a request that has none of the app's two secrets and no token. A credential that does not
+    /// exist costs the same hash as one that does.
+    /// - Parameter made: the credentials in Redis
     /// - Throws: `StoreError`; an `APIError` for a secret that was right until it ended: its holder may know that
     func issued(
         _ claim: CredentialClaim, _ made: CredentialCache, now: Int64

@@ -15,7 +15,7 @@ enum Credential: Sendable, Hashable {
     case signed(ChannelID?)
     /// The SDK with a token that we issued for the contact of this channel.
     case contact(ContactID, ChannelID)
-    /// Whoever names an app and has no secret. Nothing proves anything before the handler reads the body.
+    /// A caller who names an app and has no secret. The proof is in the body, which the handler reads.
     case unproven
 
     /// The word for it in logs and in pushes.
@@ -38,7 +38,8 @@ enum Credential: Sendable, Hashable {
         return grant.id == old.id && grant.covers(old)
     }
 
-    /// Whether whoever has the app can send the request: a device, or a server with the secret that is in the app.
+    /// Whether anybody who has the app can send the request: it comes from a device, or has the secret that is in the
+    /// app.
     var isFromApp: Bool { self == .app || isDevice }
 
     /// Whether an app on a device sent the request, not a server with a secret.
@@ -56,7 +57,7 @@ extension Capacity.Caller {
             switch credential {
             case .master: .master
             case .app: .app
-            // A credential that may publish or operate is a publisher's; that of an app's backend is not.
+            // A credential that may publish or operate is a publisher's; the credential of an app's backend is not.
             case .issued(let grant): grant.scopes.isDisjoint(with: [.publish, .operate]) ? .app : .master
             default: .device
             }

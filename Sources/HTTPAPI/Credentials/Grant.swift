@@ -22,7 +22,7 @@ struct Grant: Sendable, Hashable {
 
     func covers(_ name: ActivityName) -> Bool { name.begins(with: namePrefix) }
 
-    /// Whether whoever has this credential has all rights of another one, and has them as long.
+    /// Whether this credential has all rights of another one, and has them as long.
     func covers(_ other: Grant) -> Bool {
         guard other.scopes.isSubset(of: scopes), other.expires ?? .max <= expires ?? .max else { return false }
         guard let namePrefix else { return true }

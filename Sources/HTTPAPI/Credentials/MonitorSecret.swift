@@ -5,7 +5,7 @@ import OpenSSL
 /// The secret of `/metrics` and `/readyz`, if the configuration has one. It is sent as the password of HTTP Basic or
 /// as a Bearer token.
 struct MonitorSecret: Sendable {
-    /// Nil: they are open.
+    /// The digest of the secret. Nil: both paths are open.
     private let digest: SHA256Digest?
 
     init(_ secret: String?) { digest = secret.map { SHA256Digest(of: $0.utf8) } }

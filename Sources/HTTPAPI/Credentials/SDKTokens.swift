@@ -16,8 +16,8 @@ struct SDKTokens: Sendable {
         audience = app.key.rawValue
     }
 
-    /// Makes a token. With `contact` it opens the calls about this contact, but not those about the channel. One for
-    /// reports sets no tags and no named user: who steals it reaches no other install's pushes.
+    /// Makes a token. With `contact` it opens the calls about this contact, but no call about the channel. A token for
+    /// reports sets no tags and no named user, so a thief reaches no other install's pushes with it.
     func token(
         for channel: ChannelID, contact: ContactID? = nil, isForReports: Bool = false, now: Int64
     ) -> String {
@@ -37,7 +37,8 @@ struct SDKTokens: Sendable {
         var isForReports = false
     }
 
-    /// Nil unless we issued the token for this app and it has not expired. The signature is checked before any claim.
+    /// The holder of a token. Nil unless we issued it for this app and it has not expired. The signature is checked
+    /// before any claim.
     func holder(of token: some StringProtocol, now: Int64) -> Holder? {
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0] == Self.header, let code = Base64.decodeURL(parts[2]),

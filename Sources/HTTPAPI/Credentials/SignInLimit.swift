@@ -2,9 +2,9 @@ import LiveActivity
 import OpenSSL
 import Synchronization
 
-/// Slows down who guesses secrets: an address has so many wrong ones a minute. After that its secrets are not even
-/// compared, except those that were right before, so that a guesser cannot shut out a publisher behind the same proxy.
-/// Each gateway counts for itself. Tokens and signatures of devices are not guessed, and not counted.
+/// Slows down guesses of secrets: an address has a limit of wrong secrets a minute. Beyond it no secret is compared but
+/// the ones that were right before, so that a guesser cannot shut out a publisher behind the same proxy. Each gateway
+/// counts for itself. Tokens and signatures of devices are not guessed, and not counted.
 final class SignInLimit: Sendable {
     private struct State {
         var counts: [String: Allowance] = [:]
@@ -49,7 +49,8 @@ final class SignInLimit: Sendable {
             count.use()
             state.counts[network] = count
             guard state.counts.count > Self.mostAddresses else { return }
-            // Forget those that have waited long enough; if all are at it, the one that has most left.
+            // Forget the addresses that have waited long enough. If there is none, forget the address with the most
+            // guesses left.
             state.counts = state.counts.filter { entry in
                 var count = entry.value
                 refill(&count, now)

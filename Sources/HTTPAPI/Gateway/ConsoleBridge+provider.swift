@@ -5,7 +5,7 @@ import Threads
 
 /// The provider of OpenID Connect, for the console: its words for failures, and the rights of a person's groups.
 extension ConsoleBridge {
-    /// Nil: the settings name none.
+    /// The provider of the settings. Nil: they name none.
     var provider: ConsoleProvider? {
         guard let provider = live.current.parts.openID else { return nil }
         let options = provider.options

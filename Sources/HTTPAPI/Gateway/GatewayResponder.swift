@@ -12,8 +12,8 @@ import Threads
 struct GatewayResponder: HTTPResponder {
     typealias Context = GatewayContext
 
-    /// The parts that a reload replaces. A request takes one of these and uses it from its beginning to its end.
-    /// It is a class, so that this copies nothing.
+    /// The parts that a reload replaces. A request takes one `Served` and uses it from its beginning to its end.
+    /// `Served` is a class, so that this copies nothing.
     final class Served: Sendable {
         let parts: GatewayParts
         /// For callers that everybody with the app can be.
@@ -45,7 +45,7 @@ struct GatewayResponder: HTTPResponder {
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
     let recorder: ActionRecorder
-    /// Nil: it is switched off.
+    /// The pages at `/console`. Nil: the console is switched off.
     let console: Console?
     let signIns: SignInLimit
     /// The false proofs of callers without a secret. Each costs some milliseconds.

@@ -57,7 +57,7 @@ struct GuardedCall {
     let query: Substring
     /// Epoch milliseconds.
     let now: Int64
-    /// Nil: the console makes the call.
+    /// The connection of the call. Nil: the console makes the call.
     private let source: Source?
 
     private var route: (endpoint: Endpoint, parameters: [String: String])?

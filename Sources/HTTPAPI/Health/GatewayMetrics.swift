@@ -213,7 +213,7 @@ struct GatewayMetrics: Sendable {
         }
     }
 
-    /// Whether Redis did not answer this scrape, so that the `fleet` metrics are those of an earlier one.
+    /// Whether Redis did not answer this scrape, so that the `fleet` metrics are from an earlier scrape.
     func isUnread(_ unread: Bool) { gauge(.scrapeFailures).set(unread ? 1 : 0) }
 
     /// Sets one series for each kind of alarm and each app: 1 while the alarm is raised, else 0.

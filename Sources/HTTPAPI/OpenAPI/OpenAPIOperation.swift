@@ -75,7 +75,7 @@ struct OpenAPIOperation: Sendable {
         ]
     }
 
-    /// A schema; or its name; or the name of that of one or of several.
+    /// A schema, or its name, or the name of the schema of one body or of several.
     private static func bodySchema(_ body: JSONValue) throws(JSONError) -> JSON {
         if body.kind == .string { return reference("schemas", try body.string()) }
         guard let name = try body.object()["oneOrList"]?.string() else { return JSON(body) }

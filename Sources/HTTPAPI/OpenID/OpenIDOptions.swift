@@ -4,7 +4,7 @@ public import Store
 
 /// The provider of OpenID Connect by which people sign in to the console, and the rights of its groups.
 public struct OpenIDOptions: Sendable, Hashable {
-    /// The rights in an app of those who are in a group of the provider's.
+    /// The rights in an app that a group of the provider's has.
     public struct Access: Sendable, Hashable {
         public var group: String
         public var app: AppKey
@@ -17,10 +17,10 @@ public struct OpenIDOptions: Sendable, Hashable {
         }
     }
 
-    /// Nil: the console opens with secrets only.
+    /// The provider's address, as its ID tokens have it. Nil: the console opens with secrets only.
     public var issuer: String?
     public var clientID: String?
-    /// Nil: a public client, which has none.
+    /// The client's secret at the provider. Nil: a public client, which has none.
     public var clientSecret: String?
     /// On the button that leads to the provider. Nil: the issuer's host.
     public var name: String?

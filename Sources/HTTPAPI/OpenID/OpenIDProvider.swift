@@ -12,7 +12,7 @@ final class OpenIDProvider: Sendable {
     private struct Document {
         var result: Result<[UInt8], OpenIDFailure>
         var at: ContinuousClock.Instant
-        /// When it was asked for last. What is known stays if the answer is a failure.
+        /// When it was asked for last. The last good answer stays if the next one is a failure.
         var askedAt: ContinuousClock.Instant
 
         func isFresh(_ now: ContinuousClock.Instant) -> Bool {
@@ -31,7 +31,7 @@ final class OpenIDProvider: Sendable {
     private static let timeout: Duration = .seconds(5)
     private static let mostAnswer = 128 << 10
     /// The most sign-ins that ask the provider at once: half of `GatewayConfiguration.signInRequests`, so that a slow
-    /// provider does not keep those from signing in who have a secret.
+    /// provider does not stop people with a secret.
     private static let mostAtOnce = 8
     /// Those of one network, so that a stranger does not keep everybody else from signing in.
     private static let mostOfNetwork = 2
@@ -44,7 +44,7 @@ final class OpenIDProvider: Sendable {
     private let running = Mutex<[String: Int]>([:])
     private let now: @Sendable () -> ContinuousClock.Instant
 
-    /// Nil: the options name no provider.
+    /// The provider that the options name. Nil: they name none.
     init?(_ options: OpenIDOptions, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
         guard let issuer = options.issuer, let clientID = options.clientID else { return nil }
         (self.options, self.issuer, self.clientID, self.now) = (options, issuer, clientID, now)

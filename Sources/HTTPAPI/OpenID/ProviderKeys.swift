@@ -4,7 +4,7 @@ import StrictJSON
 
 /// The keys of a provider that sign ID tokens: a JSON Web Key Set (RFC 7517). Keys of other kinds are left out.
 struct ProviderKeys: Sendable {
-    /// The signatures that are believed (RFC 7518, 3.1). `none` and those by a shared secret are no cases.
+    /// The signatures that are believed (RFC 7518, 3.1). `none`, and signatures by a shared secret, are no cases.
     enum Algorithm: String, Sendable, CaseIterable {
         case rs256 = "RS256"
         case es256 = "ES256"

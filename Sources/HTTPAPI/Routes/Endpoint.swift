@@ -62,7 +62,7 @@ final class Endpoint: Sendable {
 }
 
 extension Endpoint {
-    /// The scopes each of which opens the call.
+    /// The scopes that open the call. One is enough.
     var scopes: [CredentialScope] {
         CredentialScope.all.filter { own in scope.map(Set([own]).opens) == true || isPreview && own.mayPreview }
     }
@@ -296,7 +296,7 @@ extension Endpoint {
             "DELETE", "/api/credentials/{credential}", .master, .operate, CredentialCalls.revoke, [.empty],
             acts: .revokeCredential),
         Endpoint("GET", "/api/settings", .master, .operate, SettingCalls.list, [.ok(SettingsAnswer.self)]),
-        // A schema belongs to an attributes type. Whoever publishes under some names needs it to write a content state.
+        // A schema belongs to an attributes type. A publisher of some names needs it to write a content state.
         Endpoint(
             "GET", "/api/schemas", .master, .read, SchemaCalls.list, [.ok(SchemasAnswer.self)], checksNames: true),
         Endpoint(

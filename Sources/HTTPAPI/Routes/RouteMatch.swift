@@ -41,7 +41,7 @@ enum RouteMatch: Sendable {
         return .found(endpoint, parameters: endpoint.parameters(of: components))
     }
 
-    /// Whether the path begins as those whose third part is a name: of an activity, a type, a channel, a user or a
+    /// Whether the path begins like a path whose third part is a name: of an activity, a type, a channel, a user or a
     /// contact.
     private static func isNamed(_ parts: [String]) -> Bool {
         let families: Set = ["activities", "start-tokens", "channels", "contacts", "named_users", "schemas"]

@@ -1,7 +1,7 @@
 /// A call of Airship's API that Lamplighter does not serve, with advice on what to use instead. The response is a 404:
 /// after a 5xx Airship's clients and SDK would repeat the request, and a 405 would be about another call.
 struct UnservedPath: Sendable, Hashable {
-    /// Nil stands for any method.
+    /// The HTTP method. Nil: any method.
     let method: String?
     /// `{x}` stands for one component, and `**` at the end for any number of them, including none.
     let pattern: String

@@ -16,7 +16,7 @@ struct Answer: Sendable {
     let body: [UInt8]
     /// The type of the body, which the endpoint's row names. Nil: there is no type for it.
     private(set) var form: (any AnswerBody.Type)?
-    /// The media type. Nil stands for the one of the endpoint.
+    /// The media type. Nil: the endpoint's.
     private var type: String?
     var fields: [(HTTPField.Name, String)] = []
     /// Parts of the request that may not do what the sender expects. The log shows them to an operator too.
@@ -24,7 +24,7 @@ struct Answer: Sendable {
     /// Ids of the pushes that the call made. The log shows the first of them, so that a line of a worker leads here.
     var pushes: [String] = []
 
-    /// The subjects of the call for the log of actions, beside those that its path names.
+    /// The subjects of the call for the log of actions, beside the subjects that its path names.
     var subjects: [Action.Subject: String] = [:]
     /// The action of the call, if it is not its endpoint's.
     private(set) var acted: ActionKind?
@@ -108,7 +108,7 @@ struct Answer: Sendable {
 /// The body of an answer with success.
 struct AnswerForm: Sendable {
     let status: Int
-    /// Nil: it has no body, or one that no type describes.
+    /// The type of the body. Nil: there is no body, or no type describes it.
     let body: (any AnswerBody.Type)?
 
     static func status(_ status: Int, _ body: any AnswerBody.Type) -> AnswerForm {

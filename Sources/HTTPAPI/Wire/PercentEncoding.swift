@@ -2,7 +2,7 @@ import LiveActivity
 
 /// RFC 3986 percent-encoding of path components and query values.
 enum PercentEncoding {
-    /// Nil for a broken escape or for bytes that are not UTF-8.
+    /// The text that percent escapes stand for. Nil for a broken escape or for bytes that are not UTF-8.
     static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
         let isPlain = !text.utf8.contains { $0 == UInt8(ascii: "%") || plusIsSpace && $0 == UInt8(ascii: "+") }
         if isPlain { return String(text) }

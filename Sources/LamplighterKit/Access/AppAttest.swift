@@ -1,6 +1,6 @@
 import Foundation
 
-/// Apple's App Attest. `DCAppAttestService` is the one of iOS; tests bring another. Only `AppAttest.InvalidKey` says
+/// Apple's App Attest. `DCAppAttestService` is iOS's service; tests bring another. Only `AppAttest.InvalidKey` says
 /// that the key is gone.
 protocol AppAttestService: Sendable {
     func generateKey() async throws -> String

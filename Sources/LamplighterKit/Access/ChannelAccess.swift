@@ -1,4 +1,4 @@
-/// What the app's backend gives the app for its own channel. An app never holds the app secret.
+/// The access that the app's backend gives the app to its own channel. An app never holds the app secret.
 public struct ChannelAccess: Sendable {
     enum Kind: Sendable {
         case token(String)

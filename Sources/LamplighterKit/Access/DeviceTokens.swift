@@ -100,7 +100,7 @@ struct Exchanged: Decodable {
     private var ok: Bool
     private var token: String
 
-    /// Nil: the answer is a refusal, or not the gateway's.
+    /// The token in an answer of the gateway. Nil: the answer is a refusal, or not the gateway's.
     static func token(_ status: Int, _ body: Data) -> String? {
         guard status == 200, let answer = try? JSONDecoder().decode(Exchanged.self, from: body), answer.ok else {
             return nil

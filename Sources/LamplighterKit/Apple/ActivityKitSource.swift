@@ -52,7 +52,7 @@
         let id: String
         let name: String
 
-        /// Nil: ActivityKit does not list it now.
+        /// The activity of this card. Nil: ActivityKit does not list it now.
         private var activity: Activity<Attributes>? { Activity<Attributes>.activities.first { $0.id == id } }
 
         var token: Data? { activity?.pushToken }

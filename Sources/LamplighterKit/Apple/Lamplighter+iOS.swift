@@ -56,11 +56,11 @@
             retryWhenOnline()
         }
 
-        /// Follows the Live Activities of a type: those that exist, begin, get another token, end or are dismissed. It
-        /// also reports the type's push-to-start token, and receipts if the content state is a `LamplighterContent`.
+        /// Follows the Live Activities of a type: which exist, begin, get another token, end or are dismissed. It also
+        /// reports the type's push-to-start token, and receipts if the content state is a `LamplighterContent`.
         ///
         /// - Parameters:
-        ///   - type: the name that publishers use in `attributes_type`, if it is not that of the Swift type.
+        ///   - type: the name that publishers use in `attributes_type`, if it differs from the Swift type's name.
         ///   - name: the activity's name at the gateway.
         public func follow<Attributes: ActivityAttributes & SendableMetatype>(
             _: Attributes.Type, type: String = "\(Attributes.self)", name: @escaping @Sendable (Attributes) -> String

@@ -47,7 +47,7 @@ package actor Outbox {
         (self.owner, self.tell, self.hold) = (owner, tell, hold)
     }
 
-    // MARK: What the app reports
+    // MARK: Reports of the app
 
     package func follow(
         _ activity: String, name: String, of attributesType: String, token: Data, hasFrequentPushes: Bool,
@@ -68,7 +68,7 @@ package actor Outbox {
         wake()
     }
 
-    /// Reports the end of those activities of a type that are not there any more.
+    /// Reports the end of the activities of a type that are gone.
     func keep(_ activities: Set<String>, of attributesType: String) async {
         let now = clock.now()
         await change { $0.keep(activities, of: attributesType, now: now) }
@@ -117,7 +117,7 @@ package actor Outbox {
         waiters = []
     }
 
-    /// Sends what an earlier run of the app left. Call it at launch.
+    /// Sends the reports that an earlier run of the app left. Call it at launch.
     func wake() {
         // Receipts that are being collected do not hold up a report. A pause after a failure goes on.
         if retryAt == nil { pause?.cancel() }
@@ -142,7 +142,8 @@ package actor Outbox {
 
     // MARK: The state
 
-    /// Makes a change, and those before it that could not be written. After an error they are kept in memory.
+    /// Makes a change, and the earlier changes that could not be written. After an error all of them are kept in
+    /// memory.
     /// - Parameter isKept: false for a look that is made again and again: it would push out the reports.
     private func change(
         isKept: Bool = true, _ body: @escaping @Sendable (inout OutboxState) -> Void = { _ in }
@@ -219,7 +220,7 @@ package actor Outbox {
         self.pause = nil
     }
 
-    /// Nil: nothing is left, and the task ends.
+    /// The next thing to do for the reports that wait. Nil: nothing is left, and the task ends.
     private func nextStep() async -> Step? {
         let uptime = clock.uptime()
         if let retryAt, retryAt > uptime { return .wait(retryAt - uptime) }

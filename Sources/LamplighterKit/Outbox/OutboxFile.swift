@@ -43,7 +43,7 @@ struct OutboxFile: Sendable {
         return state
     }
 
-    /// Takes the files of an app that had no app group before, in place of those of an extension that ran first.
+    /// Takes the files of an app that had no app group before, in place of the files of an extension that ran first.
     static func move(from own: URL, to shared: URL) {
         for name in ["outbox.json", "attested-key"] {
             let old = own.appendingPathComponent(name).path
@@ -51,7 +51,7 @@ struct OutboxFile: Sendable {
         }
     }
 
-    /// Nil: there is no file, or its content is damaged.
+    /// The stored state. Nil: there is no file, or its content is damaged.
     private func read(damaged: (Failure) -> Void) throws -> OutboxState? {
         let data: Data
         do { data = try Data(contentsOf: URL(fileURLWithPath: path)) } catch {

@@ -1,4 +1,4 @@
-/// What the outbox keeps on disk, and the rules of its changes. A value without clock or I/O.
+/// The state of the outbox on disk, and the rules of its changes. A value without clock or I/O.
 ///
 /// The stored form is read by later versions of the app: a new member must be optional.
 struct OutboxState: Codable, Hashable, Sendable {
@@ -110,7 +110,7 @@ struct OutboxState: Codable, Hashable, Sendable {
         add(.unfollow(.init(name: known.name, activity: activity)), at: stamp(now))
     }
 
-    /// Reports the end of those activities of a type that are not there any more.
+    /// Reports the end of the activities of a type that are gone.
     mutating func keep(_ activities: Set<String>, of attributesType: String, now: Int64) {
         let gone = followed.filter { $0.value.attributesType == attributesType && !activities.contains($0.key) }
         for activity in gone.keys.sorted() { unfollow(activity, now: now) }
@@ -188,7 +188,7 @@ struct OutboxState: Codable, Hashable, Sendable {
 
     mutating func developerKnows() { dropped = 0 }
 
-    // MARK: Who sends
+    // MARK: The process that sends
 
     /// Takes the lease if it is free. A lease that lies too far ahead is of a clock that was set back.
     mutating func take(_ owner: String, now: Int64) {

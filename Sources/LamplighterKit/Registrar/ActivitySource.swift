@@ -28,7 +28,7 @@ protocol Card: Sendable {
     /// The name that publishers use.
     var name: String { get }
     var token: Data? { get }
-    /// Nil: ActivityKit does not list the card now.
+    /// The card's state. Nil: ActivityKit does not list the card now.
     var state: CardState? { get }
     /// The `lamplighter` of the content state that it shows.
     var mark: String? { get }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Tells the outbox of all activities of some types: those that exist, begin, get another token, end or are dismissed,
-/// also while the app was away.
+/// Tells the outbox of all activities of some types: which exist, begin, get another token, end or are dismissed, also
+/// while the app was away.
 actor Registrar {
     private enum Part: CaseIterable { case tokens, states, marks }
 

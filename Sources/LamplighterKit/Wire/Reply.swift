@@ -1,6 +1,6 @@
 import Foundation
 
-/// What came back for a request.
+/// The reply to a request, or its absence.
 enum Reply: Hashable, Sendable {
     /// - Parameter date: the `Date` of the answer, in epoch milliseconds.
     case answered(status: Int, retryAfter: Double?, date: Int64?, body: Data)
@@ -13,7 +13,7 @@ enum Reply: Hashable, Sendable {
     }
 }
 
-/// What the outbox does after a reply. A decision without clock or I/O.
+/// The outbox's decision after a reply. A value without clock or I/O.
 enum Fate: Hashable, Sendable {
     case done
     /// Send it again later. `after`: seconds that the gateway asks for.
@@ -63,7 +63,7 @@ struct GatewayAnswer: Decodable {
         case code = "error_code"
     }
 
-    /// Nil: the body is not in the gateway's form.
+    /// The parts of an answer's body that the kit reads. Nil: the body is not in the gateway's form.
     init?(_ body: Data) {
         guard let answer = try? JSONDecoder().decode(GatewayAnswer.self, from: body) else { return nil }
         self = answer

@@ -13,7 +13,7 @@ public enum Hex {
     /// The digit of a value of 0 to 15.
     @inlinable public static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 &+ value : 0x57 &+ value }
 
-    /// Nil when the text has an odd length or another character than a hex digit.
+    /// The bytes that hex digits stand for. Nil when the text has an odd length or another character than a hex digit.
     public static func decode(_ text: some StringProtocol) -> [UInt8]? {
         let digits = text.utf8
         guard digits.count.isMultiple(of: 2) else { return nil }

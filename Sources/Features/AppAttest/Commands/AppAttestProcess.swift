@@ -14,7 +14,7 @@ extension ProcessFeature {
 }
 
 extension AppSettings {
-    /// Nil: App Attest is off.
+    /// The app's settings for App Attest. Nil: it is off.
     fileprivate func attestation() throws(SettingsError) -> AppAttest? {
         guard let teamID = self[.attestationTeamID] else { return nil }
         // `??` would lose the type of the error.

@@ -3,8 +3,8 @@ import OpenSSL
 
 /// Apple's App Attest: whether a request comes from a genuine copy of the app, on a device of Apple's.
 ///
-/// The steps are those of developer.apple.com/documentation/devicecheck/validating-apps-that-connect-to-your-server.
-/// Apple's receipt, which is for its measure of fraud, is not used.
+/// The steps are from developer.apple.com/documentation/devicecheck/validating-apps-that-connect-to-your-server.
+/// Apple's receipt, which measures fraud, is not used.
 public struct AppAttest: Sendable, Hashable {
     public enum Environment: String, Sendable, CaseIterable {
         case production, development
@@ -90,8 +90,8 @@ public struct AppAttest: Sendable, Hashable {
         }
     }
 
-    /// Checks an assertion, which a key that was attested before signed.
-    /// - Returns: its counter, which must be larger than that of every assertion before.
+    /// Checks an assertion, which an attested key has signed.
+    /// - Returns: its counter, which must be larger than the counter of every earlier assertion.
     func counter(
         of assertion: [UInt8], signedBy point: [UInt8], _ clientData: String
     ) throws(Failure) -> UInt32 {

@@ -3,8 +3,8 @@ import LiveActivity
 import Store
 import StrictJSON
 
-/// Publishes that wait for a second person, or are over; and one of them: what it would do, in the words of the
-/// question before a publish, who asked, and the two buttons.
+/// Proposals: the list, and the page of one proposal. The page says what the publish would do, in the words of the
+/// question before a publish, and who asked for it.
 enum ProposalsPage {
     @Sendable static func path(_ id: String) -> String { "/console/proposals/\(Form.encoded(id))" }
 

@@ -53,7 +53,7 @@ extension Proposal.Kind {
 
 extension Proposal {
     /// The proposal that a call makes.
-    /// - Parameter posted: the body of which `body` was read
+    /// - Parameter posted: the text of `body`, as it was posted
     init(
         _ id: PushID, _ kind: Kind, _ pushIDs: [PushID], _ body: ProposedBody, _ posted: [UInt8],
         _ parts: GatewayParts, _ call: Call

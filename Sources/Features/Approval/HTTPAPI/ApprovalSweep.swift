@@ -8,8 +8,8 @@ extension GatewayFeature {
     static let approval = GatewayFeature { gateway in [ApprovalSweep(gateway: gateway)] }
 }
 
-/// Ends the proposals that nobody decided about in time, and publishes what a gateway that died had approved. Several
-/// gateways do so at once: each step is repeatable.
+/// Ends the proposals that nobody decided about in time, and publishes the proposals that a gateway approved before it
+/// died. Several gateways do so at once: each step is repeatable.
 struct ApprovalSweep: Service {
     private static let interval: Duration = .seconds(15)
 

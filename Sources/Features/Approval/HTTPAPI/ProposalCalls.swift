@@ -28,7 +28,7 @@ struct ProposalCalls: CallGroup {
     /// `GET /api/proposals/{proposal_id}`.
     func show(_ call: Call) async throws -> Answer { Answer(200, try await find(call).answer) }
 
-    /// `PUT /api/proposals/{proposal_id}`. Who edits a proposal asks for it from now on.
+    /// `PUT /api/proposals/{proposal_id}`. The caller who edits a proposal becomes the person who asks for it.
     func edit(_ call: Call) async throws -> Answer {
         let found = try await find(call)
         guard let root = try call.object(known: ["request", "body"]), let request = try root["request"]?.string() else {

@@ -18,7 +18,7 @@ public struct BackupHeader: Sendable, Hashable {
     public var createdAt: Int64
     /// The version of Lamplighter that wrote the file.
     public var madeBy: String
-    /// 16 random bytes, from which and the key the cipher's own key is derived. Nil: the file is not encrypted.
+    /// 16 random bytes. The cipher's key is derived from them and the backup's key. Nil: the file is not encrypted.
     var salt: [UInt8]?
     /// Tells a wrong key from a broken file. It says nothing about the key.
     var keyCheck: [UInt8]?

@@ -24,7 +24,7 @@ public struct BackupWriter {
     private let write: ([UInt8]) throws -> Void
 
     /// Writes the header.
-    /// - Parameter write: writes bytes behind those before.
+    /// - Parameter write: appends bytes to the file.
     public init(_ header: BackupHeader, key: BackupKey?, _ write: @escaping ([UInt8]) throws -> Void) throws {
         self.header = header
         self.write = write

@@ -23,7 +23,7 @@ public struct GzipReader: ~Copyable {
         stream.deallocate()
     }
 
-    /// Takes compressed bytes, and returns what they hold.
+    /// Takes compressed bytes, and returns the bytes that they hold.
     public mutating func add(_ bytes: [UInt8]) throws(GzipError) -> [UInt8] {
         var bytes = bytes
         var out: [UInt8] = []

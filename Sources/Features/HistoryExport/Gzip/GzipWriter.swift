@@ -21,7 +21,7 @@ public struct GzipWriter: ~Copyable {
         stream.deallocate()
     }
 
-    /// Takes bytes, and returns what is compressed so far of these and of earlier ones.
+    /// Takes bytes, and returns the compressed bytes that are ready.
     public mutating func add(_ bytes: [UInt8]) -> [UInt8] { run(bytes, Z_NO_FLUSH) }
 
     /// Returns the rest. Nothing may be added after it.

@@ -25,8 +25,8 @@ public final class ExportDirectory: Sendable {
     let path: String
     private let lock: Int32
 
-    /// Takes the lock, and finishes what an export has begun that died.
-    /// - Parameter apps: those that are exported
+    /// Takes the lock, and finishes the part of an export that died.
+    /// - Parameter apps: the apps that are exported
     public init(_ path: String, apps: [AppKey]) throws(ExportError) {
         self.path = path
         var there = stat()

@@ -33,7 +33,7 @@ struct ExportState: Sendable, Hashable {
     /// - Parameters:
     ///   - now: Redis's time, epoch ms
     ///   - keptSince: no push that ended before is kept, epoch ms
-    /// - Returns: the hours that may be walked, and those that were not, of which Redis no longer has all pushes
+    /// - Returns: the hours that may be walked, and the hours that no run walked and whose pushes have begun to expire
     mutating func begin(now: Int64, keptSince: Int64) -> (walkable: Range<Int64>, missed: Range<Int64>) {
         let oldest = max(0, keptSince / Pushes.hour)
         let end = max(oldest, (now - Self.margin) / Pushes.hour - 1)

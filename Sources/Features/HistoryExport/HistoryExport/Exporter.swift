@@ -63,7 +63,7 @@ public struct Exporter: Sendable {
         private let isFirst: Bool
         private var file: ExportFile?
         private var place: ExportState.LastFile?
-        /// The state is another one than that of the directory.
+        /// The state differs from the directory's.
         private var isChanged = false
 
         init(app: AppKey, exporter: Exporter, directory: ExportDirectory, state: ExportState) {

@@ -18,7 +18,7 @@ struct IntakeBacklog {
     private(set) var position = Self.start
     /// How many entries of this pass wait.
     private(set) var waiting = 0
-    /// Names of which an entry of this pass waits.
+    /// Names that an entry of this pass waits for.
     private var names: Set<ActivityName> = []
     /// Since when names have been full.
     private var full: [ActivityName: ContinuousClock.Instant] = [:]

@@ -2,7 +2,7 @@ import LiveActivity
 import Metrics
 import Threads
 
-/// Whether a gateway also publishes what others write into the apps' intakes.
+/// Whether a gateway also publishes the entries of the apps' intakes.
 private struct IntakeSwitch {
     var isOn: Bool
 }

@@ -6,9 +6,9 @@ import Store
 import StrictJSON
 import Threads
 
-/// Publishes what others write into the intakes of the apps, exactly as `POST /api/push` would. One gateway at a time
-/// does so for an app; another takes over when it ends or stalls. A name that takes no more, or whose node of a cluster
-/// is away, holds up only its own entries (`IntakeBacklog`).
+/// Publishes the entries of the apps' intakes, exactly as `POST /api/push` would. One gateway at a time does so for an
+/// app; another takes over when it ends or stalls. A name that takes no more, or whose node of a cluster is away, holds
+/// up only its own entries (`IntakeBacklog`).
 struct IntakeService: Service {
     private static let pause: Duration = .seconds(1)
 

@@ -126,7 +126,7 @@ struct Chart {
 
     private func name(_ index: Int) -> String { label(first + Int64(index) * step) }
 
-    /// The targets of each span, with those that got the push and those that failed.
+    /// The targets of each span: how many got the push, and how many failed.
     var devices: Values {
         bars(\.outcomes.targets) { sum, text in
             let devices = Shown.count(sum.outcomes.targets, "device", "devices")

@@ -103,7 +103,7 @@ struct SketchDrawing {
 }
 
 extension CardDrawing {
-    /// Nil: the type has no sketch, or one that only a newer version can read.
+    /// Draws cards by the sketch of their type. Nil: the type has no sketch, or one that only a newer version can read.
     static let sketches: Finder = { visit, type in
         guard let document: [UInt8] = try? await visit.find("/api/sketches/\(Form.encoded(type))"),
             let root = try? JSONDocument(document).root, let sketch = try? Sketch(root)

@@ -3,7 +3,7 @@ import LiveActivity
 import Store
 import StrictJSON
 
-/// Devices of people who look at a push before everybody gets it, by what these people call them.
+/// Test devices by name: a push goes to them before everybody gets it.
 struct TestDeviceCalls: CallGroup {
     private static let maximumNameBytes = 64
 

@@ -17,7 +17,7 @@ final class FullScreen: Sendable {
     private nonisolated(unsafe) let keys: any DispatchSourceRead
     private let isRestored = Atomic(false)
 
-    /// Nil unless stdin and stdout are a terminal.
+    /// Takes over the terminal. Nil unless stdin and stdout are a terminal.
     init?() {
         var attributes = termios()
         guard isatty(STDOUT_FILENO) == 1, tcgetattr(STDIN_FILENO, &attributes) == 0 else { return nil }

@@ -16,7 +16,7 @@ struct WatchScreen {
     var height: Int?
     /// Tokens a second of the pages before, the oldest first.
     var rates: [Int] = []
-    /// Nil: nobody can press a key.
+    /// The choices that a person made by keys. Nil: nobody can press a key.
     var keys: Keys?
 
     /// The choices that a person made by keys.

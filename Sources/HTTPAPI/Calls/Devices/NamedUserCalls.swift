@@ -2,7 +2,7 @@ import Answers
 import LiveActivity
 import Store
 
-/// Named users and their channels. Tags lie on channels: a user's tags are those of its channels.
+/// Named users and their channels. Tags lie on channels: a user has the tags of the user's channels.
 struct NamedUserCalls: CallGroup {
     /// A user's channels that are read for one answer.
     private static let mostChannels = 100

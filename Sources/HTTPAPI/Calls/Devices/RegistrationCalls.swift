@@ -32,7 +32,7 @@ struct RegistrationCalls: CallGroup {
         return results
     }
 
-    /// Stores the registration of a device, with those of the same name that come at once.
+    /// Stores the registration of a device, together with other registrations of the name that come at the same time.
     func register(
         _ registration: Registration, in place: TokenPlace, _ app: GatewayApp
     ) async throws -> RegistrationResult {

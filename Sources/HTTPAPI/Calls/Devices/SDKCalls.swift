@@ -8,8 +8,9 @@ import StrictJSON
 /// channel. urbanairship/ios-library has the latter in ContactAPIClient, ContactManager, DefaultAirshipContact,
 /// RemoteDataAPIClient and RemoteConfig.
 struct SDKCalls: CallGroup {
-    /// Older than every operation that waits in the SDK. When a `resolve` brings a new contact id, the SDK drops those
-    /// older than this date. It must keep an `identify` from the first launch, which is older than the channel.
+    /// Older than every operation that waits in the SDK. When a `resolve` brings a new contact id, the SDK drops
+    /// operations older than this date. It must keep an `identify` from the first launch, which is older than the
+    /// channel.
     private static let longAssociated = "1970-01-01T00:00:00"
 
     private let channels: Channels

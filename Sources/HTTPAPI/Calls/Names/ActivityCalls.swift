@@ -56,7 +56,7 @@ struct ActivityCalls: CallGroup {
 }
 
 extension LastState {
-    /// Nil if the payload cannot be read.
+    /// The last content state, read from the payload. Nil if the payload cannot be read.
     fileprivate var answer: LastContentStateAnswer? {
         let aps = try? JSONDocument(payload).root.object()["aps"]?.object()
         guard let state = aps?["content-state"] else { return nil }

@@ -42,7 +42,7 @@ final class SchemaCache: Sendable {
 
     /// The schemas as they were at most a second ago, or the last known ones while Redis does not answer.
     func snapshot(_ app: AppKey) async throws(StoreError) -> Snapshot {
-        // In a cluster, most names are on other nodes than the schemas, and go on with those that are known.
+        // In a cluster, most names are on other nodes than the schemas. Their publishes go on with the known schemas.
         if let last = known.last(app), schemas.isAway(app) { return last }
         do throws(StoreError) { return try await known.recent(app) } catch {
             // The connection breaks before the node is known to be away.

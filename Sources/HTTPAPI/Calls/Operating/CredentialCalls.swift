@@ -45,8 +45,8 @@ struct CredentialCalls: CallGroup {
         return Answer(201, MadeCredentialAnswer(credential: answer, secret: secret)).about([.credential: body.id])
     }
 
-    /// Gives a credential another secret. The one before stays valid for a while, so that no call fails meanwhile, and
-    /// those before that one until their own ends. With `keep` 0 all of them end.
+    /// Gives a credential another secret. The last secret stays valid for a while, so that no call fails meanwhile.
+    /// Older secrets keep their ends. With `keep` 0 all old secrets end.
     func rotate(_ call: Call) async throws -> Answer {
         let keep = try CredentialBody.keep(call.object(known: ["keep"]))
         let old = try await madeCredential(call)

@@ -65,7 +65,7 @@ struct NameHints {
         return own.isEmpty ? nil : own
     }
 
-    /// Nil if Redis does not answer.
+    /// Names that look like this one. Nil if Redis does not answer.
     private func namesLike(_ name: ActivityName, _ app: AppKey) async -> [String]? {
         guard let candidates = try? await index.candidates(app, near: name) else { return nil }
         let near = candidates.map(\.rawValue).nearest(to: name.rawValue, atMost: Self.mostNear)

@@ -95,7 +95,7 @@ struct PublishCalls: CallGroup {
         return warnings
     }
 
-    /// Commits one push. In an array, the error names the push that failed and those that were accepted.
+    /// Commits one push. In an array, the error names the push that failed and the pushes that were accepted.
     private func accept(
         _ push: PublishBody.Push, ids: [PushID], isRepeatable: Bool, position: Int, _ call: Call
     ) async throws {

@@ -2,10 +2,10 @@ import LiveActivity
 import Store
 import StrictJSON
 
-/// A feature that may hold what callers publish. A publish, a schedule and a replacement ask the gates after all
-/// checks, when their ids are known and before anything is accepted; a dry run asks what they would hold.
+/// A feature that may hold publishes. A publish, a schedule and a replacement ask the gates after all checks, when
+/// their ids are known and before anything is accepted; a dry run asks what they would hold.
 struct PublishGate: Sendable {
-    /// The word for callers of what a held publish waits for (`held`). The console has a page for it (`HeldPage`).
+    /// The word that tells callers what a held publish waits for (`held`). The console has a page for it (`HeldPage`).
     let word: String
     /// The word for it in the log of actions.
     let action: ActionKind
@@ -37,7 +37,7 @@ struct PublishAttempt: Sendable {
 /// The outcome of a gate that held a call.
 struct Holding: Sendable {
     var gate: PublishGate
-    /// Nil: it was let go since, so the pushes are accepted already.
+    /// The id under which the pushes wait. Nil: they were let go since, so they are accepted already.
     var id: PushID?
 
     /// The word and the id for the answer.

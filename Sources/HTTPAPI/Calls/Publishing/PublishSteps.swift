@@ -68,7 +68,7 @@ struct PublishSteps {
             message: "\(offence.message) (schema of \(type))", path: offence.path, location: offence.location)
     }
 
-    /// New ids, or those that an earlier request with the same Idempotency-Key got.
+    /// New ids, or the ids that an earlier request with the same Idempotency-Key got.
     func ids(_ count: Int, _ key: String?, _ call: Call) async throws -> [PushID] {
         let fresh = pushes.freshIDs(call.app.key, count: count)
         guard let key else { return fresh }
@@ -102,7 +102,7 @@ extension Call {
         return pushes
     }
 
-    /// Adds who publishes, and what the app's settings say of pushes of this event: their life, which counts from the
+    /// Adds the publisher, and the app's settings for pushes of this event: their life, which counts from the
     /// acceptance, and whether a start respects dismissals.
     func completed(_ publish: Publish) -> Publish {
         var publish = publish
