@@ -27,7 +27,7 @@ public struct SimulatorConfiguration: Sendable, Hashable {
     public var bundleIDs: [String] = []
     /// `SETTINGS_MAX_CONCURRENT_STREAMS` of a new connection.
     public var initialStreams = 1
-    /// The same after the connection's first request with a valid provider token.
+    /// `SETTINGS_MAX_CONCURRENT_STREAMS` after the connection's first request with a valid provider token.
     public var streams = 1_000
     /// The reaction to a client that opens more streams than the limit that it has acknowledged.
     public var excessStreams = ExcessStreams.goaway

@@ -21,7 +21,7 @@ public final class Console: Sendable {
         self.gateway = gateway
         self.store = store
         self.undo = undo
-        // By the clock of the pages.
+        // The feed uses the clock of the pages.
         live = LiveFeed { store.time.now() }
     }
 
@@ -91,7 +91,7 @@ public final class Console: Sendable {
         if path == Self.returnPath { return try await returnFromProvider(request, session).on(path) }
         guard let session else {
             if isRead { return unknown(request) }
-            // Its draft is kept, and the browser has what is newer.
+            // The draft is kept, and the browser keeps the newer fields.
             if let draft = Form(request.query).text("draft"), Draft.isID(draft),
                 ["/console/compose", "/console/compose/publish"].contains(path)
             {
@@ -200,8 +200,8 @@ struct MenuEntry: Sendable {
 
 /// The pages that every page links to.
 enum Navigation {
-    /// In groups: what is published, whom it reaches, what went wrong, and how the app is set up. Features' pages
-    /// follow the core's pages.
+    /// The menu's entries in groups: publishing, audience, faults, and settings of the app. Features' pages follow the
+    /// core's pages.
     private static let groups: [[(path: String, title: String)]] = MenuEntry.Group.allCases.map { group in
         ofCore(group) + MenuEntry.ofFeatures.filter { $0.group == group }.map { ($0.path, $0.title) }
     }

@@ -4,7 +4,7 @@ import Store
 /// One method at one path below `/console`.
 struct Route: Sendable {
     let method: String
-    /// Also what logs and metrics show in place of the path.
+    /// The path with its parameters. Logs and metrics show the pattern in place of the path.
     let pattern: String
     /// The scope that its calls of the API need. Nil: none.
     let scope: CredentialScope?

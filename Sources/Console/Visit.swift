@@ -68,7 +68,7 @@ struct Visit: Sendable {
         try await find(path, query: query).map { try Body(answer: $0) }
     }
 
-    /// The same for an answer that is as somebody wrote it.
+    /// The bytes of an answer that somebody else wrote, such as a schema.
     func find(_ path: String, query: String = "") async throws -> [UInt8]? {
         let answer = await answer("GET", path, query: query)
         if answer.status == 404 { return nil }

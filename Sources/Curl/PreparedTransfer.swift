@@ -229,10 +229,10 @@ public struct TransferResult: Sendable, Hashable {
     public var isHTTP2 = true
     /// The request began on an established connection, so bytes of it may have left this machine.
     public var wasSent = true
-    /// It was sent, and then declared unprocessed (REFUSED_STREAM, or a GOAWAY below its stream).
+    /// The request was sent, and then declared unprocessed (REFUSED_STREAM, or a GOAWAY below its stream).
     public var wasDeclaredUnprocessed = false
     /// The streams in use when the connection accepted no more requests.
     public var streamsAtRefusal: Int?
-    /// It had been sent, and a part of its body was not: the server's flow control held it back.
+    /// The request had been sent, and a part of its body was not: the server's flow control held it back.
     public var hasUnsentBody = false
 }

@@ -8,7 +8,7 @@ public final class ExchangeRecorder: Sendable, Hashable {
     public init() {}
 
     public func note(_ exchange: Exchange) { noted.withLock { $0.append(exchange) } }
-    /// In the order of their ends.
+    /// The exchanges so far, in the order of their ends.
     public var exchanges: [Exchange] { noted.withLock { $0 } }
 
     public static func == (one: ExchangeRecorder, other: ExchangeRecorder) -> Bool { one === other }

@@ -43,7 +43,7 @@ public struct LateAnswers: Sendable, Hashable {
 
     private init(_ answers: PageAnswers, _ indices: [Int]) { (self.answers, self.indices) = (answers, indices) }
 
-    /// The same for the page of which this page was a part.
+    /// The late answers for the page that this page was a part of.
     /// - Parameter whole: the whole page's index by the index in this page
     public func inside(_ whole: [Int]) -> LateAnswers {
         LateAnswers(answers, indices.map { $0.map { whole[$0] } } ?? whole)

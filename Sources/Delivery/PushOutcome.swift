@@ -9,7 +9,7 @@ public enum PushOutcome: Sendable, Hashable {
 /// An answer other than 200.
 public struct Rejection: Sendable, Hashable {
     public var status: Int
-    /// As the platform wrote it; the ledger's `errors` count it.
+    /// The platform's word for the reason. The ledger's `errors` count it.
     public var reason: String
     public var verdict: Verdict
     /// The token may live in the platform's other environment.

@@ -43,7 +43,7 @@ public struct Worker: Service {
     public func reload(_ next: WorkerOptions) {
         options.change { options in
             var next = next
-            // These are of this process, and no settings.
+            // These options belong to the process and are no settings.
             (next.name, next.startHold, next.now) = (options.name, options.startHold, options.now)
             options = next
         }
@@ -81,7 +81,8 @@ public struct Worker: Service {
             guard await prepare(keys, context) else { return }
             await inheritHalts(keys, circuits, metrics)
             logger.notice("ready for work", metadata: ["apps": "\(keys.map(\.rawValue).joined(separator: ","))"])
-            // Not cancelled with the others: it tells of the last pages, which are settled during the shutdown.
+            // This task is not cancelled with the others: it tells of the last pages, which are settled during the
+            // shutdown.
             let told = Task { await endings.run() }
             let open = Task { await context.openRequests.run() }
             await withTaskGroup { group in

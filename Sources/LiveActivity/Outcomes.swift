@@ -7,7 +7,7 @@ public enum SettledField: String, Sendable, Hashable, CaseIterable {
 /// `targets = delivered + pruned + failed + superseded + expired + skipped + pending`.
 public struct Outcomes: Sendable, Hashable {
     public var targets: Int
-    /// Without zeros, so that equal counts are equal.
+    /// The counts without zeros, so that equal counts are equal.
     private var counts: [SettledField: Int]
 
     public init(targets: Int = 0, _ counts: [SettledField: Int] = [:]) {

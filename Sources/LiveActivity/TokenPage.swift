@@ -49,7 +49,7 @@ public struct TokenPage: Sendable {
         entries.append(entry)
     }
 
-    /// The same, from memory that need not outlive the call, for scans that read millions of tokens.
+    /// Appends an entry from memory that need not outlive the call, for scans that read millions of tokens.
     public mutating func append(
         channel: UnsafeRawBufferPointer, token: UnsafeRawBufferPointer, registeredAt: Int64, isInfrequent: Bool,
         minutes: Int32

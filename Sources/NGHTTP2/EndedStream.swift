@@ -5,7 +5,7 @@ public struct EndedStream: Sendable, Hashable {
     /// The HTTP status; 0 if no answer's head has come.
     public var status: Int
     public var end: StreamEnd
-    /// As given to `submit`.
+    /// The time that `submit` was given.
     public var startedAt: Int64
 }
 

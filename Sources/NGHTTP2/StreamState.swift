@@ -10,7 +10,8 @@ struct StreamState {
     /// 0 = free.
     var id: Int32 = 0
     var status: Int32 = 0
-    /// It counts in the template's `uses` from `submit` to `release`: nghttp2 points into it until the request is sent.
+    /// The stream counts in the template's `uses` from `submit` to `release`: nghttp2 points into it until the request
+    /// is sent.
     var template: Unmanaged<SharedRequest>?
     /// How many bytes of the body have been written.
     var bodySent = 0

@@ -20,7 +20,7 @@ public final class CertificateAuthority: Sendable {
 
     /// Freed in `deinit`. Guard: never changed after `init`; signing only reads it (openssl-threads(7)).
     nonisolated(unsafe) private let certificate: OpaquePointer
-    /// Guard: the same as for the certificate.
+    /// Guard: never changed after `init`, like the certificate.
     nonisolated(unsafe) private let key: OpaquePointer
 
     /// Makes a new authority.

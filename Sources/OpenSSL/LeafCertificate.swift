@@ -77,7 +77,7 @@ public struct LeafCertificate: Sendable, Hashable {
 
     private static func point(_ certificate: OpaquePointer) throws(Failure) -> [UInt8] {
         guard let key = X509_get_pubkey(certificate) else { throw Failure(description: "its key is not readable") }
-        // It frees a key that it refuses.
+        // `requireP256` frees a key that it refuses.
         do throws(SigningKeyError) { try P256SigningKey.requireP256(key) } catch {
             throw Failure(description: "\(error)")
         }

@@ -40,7 +40,7 @@ public final class P256PublicKey: Sendable {
         Self.der(signature).map { isValid(der: $0, for: message) } ?? false
     }
 
-    /// The same for a signature in DER (RFC 3279, 2.2.3).
+    /// Whether a signature in DER (RFC 3279, 2.2.3) is right.
     public func isValid(der: [UInt8], for message: [UInt8]) -> Bool { isSignature(der, of: key, for: message) }
 
     private static func der(_ raw: [UInt8]) -> [UInt8]? {

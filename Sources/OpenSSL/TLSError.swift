@@ -31,9 +31,9 @@ public enum TLSError: Error, Sendable, Hashable, CustomStringConvertible {
 public enum CertificateFault: Sendable, Hashable {
     /// No trusted root certificate leads to it.
     case unknownIssuer
-    /// It has expired or is not valid yet.
+    /// The certificate has expired or is not valid yet.
     case expired
-    /// It belongs to another host.
+    /// The certificate belongs to another host.
     case wrongHost
     /// The certificate is none of the named ones (`TLSServer.Trust.pinned`).
     case notPinned

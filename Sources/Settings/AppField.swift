@@ -12,7 +12,8 @@ public struct AppField: Sendable, Hashable, CustomStringConvertible {
     public let path: String
     public let summary: String
     let rule: Rule
-    /// Its second name: of a secret `…_file`, of a PEM file its text. The secret of a webhook has fields for both.
+    /// The field's second name: `…_file` of a secret, the text of a PEM file. The secret of a webhook has fields for
+    /// both.
     private(set) var secondName: SecondName?
     /// Whether its value is kept back wherever settings are shown.
     public private(set) var isSecret = false

@@ -11,7 +11,7 @@ public struct CredentialSettings: Sendable, Hashable {
         case secretFile = "secret_file"
     }
 
-    /// Without secrets if these are in `secretFile`.
+    /// The credential. It has no secrets if `secretFile` has them.
     public var credential: AppCredential
     /// The file that holds the secret. It is read when a gateway starts.
     public var secretFile: String?

@@ -26,7 +26,7 @@ public struct SettingKey: Sendable {
     private(set) var otherVariable: String?
     /// A variable that is read after the file, because other programs read it too.
     private(set) var lastVariable: String?
-    /// Its second name: of a secret `…_file`, of a file its text.
+    /// The setting's second name: `…_file` of a secret, the text of a file.
     private(set) var secondName: SecondName?
     /// The processes in which a reload changes the setting. There is no other list of reloadable settings. A reload
     /// copies the fields of reloadable settings into the running settings, and no others (`Settings.reloaded`).

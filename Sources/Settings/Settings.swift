@@ -38,7 +38,7 @@ public struct Settings: Sendable {
     /// The replicas that must have a publish before it is accepted, and the longest wait for them.
     public var waitReplicas = 0
     public var waitTimeout = Duration.zero
-    /// Its apps are in `apps`.
+    /// The gateway's configuration. Its apps are in `apps`.
     public var gateway = GatewayConfiguration(apps: [])
     public var gatewayTLS = GatewayTLSFiles()
     /// The address at which commands find the gateway: `http://host:port`, without a slash at its end.
@@ -51,7 +51,7 @@ public struct Settings: Sendable {
     /// The address of a worker's health and metrics, used if a port is set.
     public var monitorHost = ""
     public var monitorPort: Int?
-    /// The same for a gateway. Without a port they are at the gateway's own.
+    /// The address of a gateway's health and metrics. Without a port they are at the gateway's own.
     public var gatewayMonitorHost = ""
     public var gatewayMonitorPort: Int?
     /// The secret of `/readyz` and `/metrics`. Nil: none.

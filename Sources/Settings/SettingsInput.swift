@@ -36,7 +36,7 @@ public struct SettingsInput: Sendable {
         let candidates = asked.map { [$0] } ?? usual
         var isDirectory = false
         if asked == SecretFile.standardInput {
-            // Without a folder in its name, so that other files are found from the working directory.
+            // The name has no folder, so that other files are found from the working directory.
             file = try Self.text("standard input", try StandardInput.bytes(for: "--config"))
             return
         }

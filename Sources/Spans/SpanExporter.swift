@@ -27,7 +27,7 @@ public final class SpanExporter: Service {
         public var endpoint: String
         /// The share of publishes without a trace of their own that begin one: 0 to 1.
         public var share: Double
-        /// They may hold a secret.
+        /// Headers for the collector. They may hold a secret.
         public var headers: [Header]
         /// PEM file of the root certificates; nil: the system's.
         public var caFile: String?
@@ -135,7 +135,7 @@ public final class SpanExporter: Service {
         await sendAll()
     }
 
-    /// In a task of its own: the caller's may be cancelled, which would end a request and lose its spans.
+    /// Sends in a task of its own: the caller's task may be cancelled, which would end a request and lose its spans.
     private func sendAll() async { await Task { while let isMore = await sendBatch(), isMore {} }.value }
 
     /// Sends the oldest spans once.

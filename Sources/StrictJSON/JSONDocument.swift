@@ -17,7 +17,7 @@ public struct JSONDocument: Sendable {
         JSONParser.mostNodes(bytes) * MemoryLayout<JSONIndex.Node>.stride
     }
 
-    /// The same for any text of this length.
+    /// The most bytes that the index of a text of this length takes.
     public static func indexBytes(ofLength count: Int) -> Int {
         JSONParser.mostNodes(ofLength: count) * MemoryLayout<JSONIndex.Node>.stride
     }

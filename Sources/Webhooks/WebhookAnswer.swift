@@ -3,9 +3,9 @@ public struct WebhookAnswer: Sendable, Hashable {
     public enum Verdict: Sendable, Hashable {
         /// 2xx: the webhook has taken the events.
         case accepted
-        /// It does not take these events: one of them, their number or their size may be the reason.
+        /// The webhook does not take these events: an event, their number or their size may be the reason.
         case refused
-        /// It takes nothing now, or did not answer.
+        /// The webhook takes nothing now, or did not answer.
         case failed
     }
 

@@ -4,7 +4,7 @@ public struct YAMLNode: Sendable {
         /// Text as written, without its quotes. A plain scalar has none.
         case scalar(String, isPlain: Bool)
         case sequence([YAMLNode])
-        /// In the order of the text.
+        /// The pairs in the order of the text.
         case mapping([(key: YAMLNode, value: YAMLNode)])
     }
 

@@ -36,7 +36,7 @@ public struct APNsConfiguration: Sendable {
         self.share = share
     }
 
-    /// With a single key. `keyPEM` is the text of its .p8 file.
+    /// Makes a configuration with a single key. `keyPEM` is the text of its .p8 file.
     public init(
         origin: String, teamID: String, keyID: String, keyPEM: [UInt8], caFile: String? = nil,
         requestTimeout: Duration = .seconds(10), share: (any ProviderTokenShare)? = nil

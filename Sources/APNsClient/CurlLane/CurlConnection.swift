@@ -29,7 +29,8 @@ final class CurlConnection: LaneConnection {
     /// libcurl sends no PING and reports none.
     func heardNothing(now: Int64, timeout: Int64) -> Bool? { nil }
 
-    /// Without PINGs only the time tells. It counts from the moment when libcurl was seen to have sent the requests.
+    /// Without PINGs only the time tells whether the connection is alive. It counts from the moment when libcurl was
+    /// seen to have sent the requests.
     func isAlive(since time: Int64, now: Int64) -> Bool {
         guard isEstablished, !holdsRequestsBack else { return false }
         establishedAt = establishedAt ?? now
@@ -37,7 +38,7 @@ final class CurlConnection: LaneConnection {
     }
 
     /// A connection that was made and has had no answer yet is alive, and libcurl holds back what the server does not
-    /// allow. Later only an answer tells that it is.
+    /// allow. Later only an answer tells that the connection is alive.
     func widen() -> Bool { use.answers == 0 && window.widen() }
 
     func submit(_ request: CurlRequest, _ path: RequestPath) throws(CurlError) {

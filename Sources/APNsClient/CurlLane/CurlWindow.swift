@@ -33,7 +33,7 @@ struct CurlWindow: Sendable, Hashable {
     private var nextPatience = 2
     private var lastAnswer = Answer.accepted
     private var hasAnswer = false
-    /// It was refused streams before the first answer.
+    /// The server refused streams before the first answer.
     private var wasRefused = false
     /// Streams that were in use when the connection accepted no more; nil if it has accepted more since.
     private var refusedAt: Int?

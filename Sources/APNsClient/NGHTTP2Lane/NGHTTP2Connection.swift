@@ -17,7 +17,8 @@ final class NGHTTP2Connection: LaneConnection {
     private let wire: TLSWire
     private let poll: EventPoll
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: NGHTTP2Connection.readBytes, alignment: 16)
-    /// By slot; nil when it is free. An array would check for exclusive access with each request and answer.
+    /// The request of each slot. Nil: the slot is free. An array would check for exclusive access with each request and
+    /// answer.
     private let requests: UnsafeMutableBufferPointer<HTTP2Request?>
     /// Milliseconds that a request may take.
     private let timeout: Int64

@@ -23,7 +23,7 @@ struct LaneMetrics: Sendable {
         case goaway
         /// No answer came for too long.
         case silent
-        /// It started no request although some waited.
+        /// The connection started no request although some waited.
         case full
         /// APNs refused every stream.
         case refused

@@ -4,7 +4,7 @@ struct JSONReader {
 
     struct Value: Sendable {
         let kind: Kind
-        /// Its text as sent, without the surrounding white space.
+        /// The text as sent, without the surrounding white space.
         let bytes: ArraySlice<UInt8>
 
         var text: String { String(decoding: bytes, as: UTF8.self) }

@@ -12,7 +12,8 @@ struct BroadcastChannelBook: Sendable {
         var received = Recorder.TokenRecord()
     }
 
-    /// Both include deleted channels until `forgetReceived`. `order` has the ids in the order of creation.
+    /// The channels by id. `order` has the ids in the order of creation. Both include deleted channels until
+    /// `forgetReceived`.
     private(set) var channels: [String: Channel] = [:]
     private(set) var order: [String] = []
 

@@ -348,7 +348,7 @@ struct Judge: Sendable {
 
 /// The beginnings of tokens. A request is looked up in about the same time among one as among thousands.
 struct TokenPrefixes: Sendable {
-    /// By length in digits.
+    /// The prefixes by their length in digits.
     private var prefixes: [Int: Set<Substring>] = [:]
 
     /// - Parameter prefixes: lowercase hex

@@ -29,7 +29,8 @@ struct Recorder: Sendable {
         var ended = false
         /// The index in `payloads` of what the device shows. -1 if it shows nothing yet.
         var shown: Int32 = -1
-        /// The same for the state alone, because an `end` without a state leaves the card as it was.
+        /// The index in `payloads` of the state that the device shows. An `end` without a state leaves the state as it
+        /// was.
         var state: Int32 = -1
         /// For a push-to-start token: the collapse ids of its starts, each once, and how many starts had none.
         var startIDs: [String] = []

@@ -264,7 +264,7 @@ struct HTTP2Session {
         guard case .success(let fields) = decoded else { throw .compressionError }
         let endsStream = flags & FrameFlags.endStream != 0
         if streams[id] != nil {
-            // These are trailers, which must end the request.
+            // These header fields are trailers, which must end the request.
             guard endsStream, streams[id]?.isRead == false else { throw .protocolError }
             return finishReading(id)
         }

@@ -9,7 +9,7 @@ import Threads
 
 /// A file that a setting names. Each problem says the setting, the path and what to do.
 struct NamedFile {
-    /// As the operator knows it, such as `apns.key_file of app 'shop'`.
+    /// The setting's name for an operator, such as `apns.key_file of app 'shop'`.
     let setting: String
     let path: String
 

@@ -27,7 +27,7 @@ extension CSVForm {
         required: ["channel", "token"]
     ) { cells throws(CSVProblem) in
         cells.map { column, field in
-            // These stay text, even if a field looks like a number.
+            // The values of these columns stay text, even if a field looks like a number.
             let value: JSON = ["channel", "token", "activity_id"].contains(column) ? .string(field) : number(field)
             return column == catchUp ? JSON.Member("options", ["catch_up": value]) : JSON.Member(column, value)
         }

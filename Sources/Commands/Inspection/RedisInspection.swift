@@ -147,8 +147,8 @@ struct RedisInspection {
         for finding in findings.merged(\.losses) + warnings { logger.warning("\(finding.line)") }
     }
 
-    /// One finding for each command that Redis refuses the user of `redis.url`, or cannot do. Without any, one that all
-    /// is well.
+    /// One finding for each command that Redis refuses the user of `redis.url`, or cannot do. If there is none, one
+    /// finding that all is well.
     static func rights(_ store: Store, _ settings: Settings) async -> [Finding] {
         let refusals = await store.refusals()
         if refusals.isEmpty { return [.good("Redis rights", "each command that is needed is allowed")] }

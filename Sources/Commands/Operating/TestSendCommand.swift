@@ -109,7 +109,7 @@ struct TestSendCommand: CheckedCommand {
         do throws(JSONError) {
             return try RenderedPublish(Array(body.utf8), now: wallClock())
         } catch {
-            // Without a file the place would be that in a body which nobody wrote.
+            // Without a file the error's place would be in a body that nobody wrote.
             throw ValidationError(file.map { "\($0): \(error)" } ?? "--content-state \(error.message)")
         }
     }

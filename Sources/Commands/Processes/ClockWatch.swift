@@ -43,7 +43,7 @@ struct ClockWatch: Service {
                 for app in apps { try? await store.alarms.raise(app, .clock, "\(process): \(difference)") }
             } else if isRaised {
                 logger.notice("this machine's clock and Redis's agree again")
-                // Another process whose clock is wrong raises it again.
+                // Another process whose clock is wrong raises the alarm again.
                 for app in apps { try? await store.alarms.clear(app, .clock) }
             }
             isRaised = difference != nil

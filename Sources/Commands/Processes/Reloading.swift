@@ -22,7 +22,7 @@ struct Reloading: Service {
     let files: @Sendable (Settings) -> [String]
     /// Told when other secrets or credentials of apps are in use. A worker uses none.
     var accessChanged: @Sendable ([AppKey]) async -> Void = { _ in }
-    /// As they were before the process read them at its start, so that a change since then is seen.
+    /// The files before the process read them at its start, so that a change since then is seen.
     let watched: WatchedFiles
     let hangUps: AsyncStream<Void>
     let requests: ReloadRequests

@@ -62,7 +62,7 @@ struct HistoryCommand: CheckedCommand {
         do {
             _ = try await gateway.client().send(.get("/api/activities/\(name)"))
         } catch let failure as CommandFailure {
-            // It says which names are similar.
+            // The 404 names similar names.
             guard let refusal = failure.refusal, refusal.status == 404 else { throw failure }
             Terminal.error("warning: \(refusal.reason)")
         }

@@ -4,14 +4,14 @@ import StrictJSON
 
 struct GatewayRequest {
     var method: String
-    /// With the query. Both are percent-encoded.
+    /// The path with the query. Both are percent-encoded.
     var path: String
     var headers: [(String, String)] = []
     /// JSON, or a stream of NDJSON.
     var body: HTTPBody?
     /// The longest time for the whole exchange.
     var timeout: Duration = .seconds(30)
-    /// What the user must know if stdout does not take the result. Nil: the request changes nothing.
+    /// The sentence for the user if stdout does not take the result. Nil: the request changes nothing.
     var change: String? = "the gateway has made the change: look before you repeat it"
 
     static func get(_ path: GatewayPath, _ query: KeyValuePairs<String, String?> = [:]) -> GatewayRequest {
@@ -27,7 +27,7 @@ struct GatewayRequest {
     }
     static func delete(_ path: GatewayPath) -> GatewayRequest { GatewayRequest(method: "DELETE", path: path.text) }
 
-    /// The same request, of which the user must know something else if its result is lost.
+    /// The same request with another sentence for the user, for the case that its result is lost.
     func changing(_ change: String?) -> GatewayRequest {
         var request = self
         request.change = change

@@ -17,7 +17,7 @@ final class InputFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// In bytes. Nil for a pipe.
+    /// The size in bytes. Nil for a pipe.
     var size: Int? {
         var found = stat()
         return fstat(descriptor, &found) == 0 && found.st_mode & S_IFMT == S_IFREG ? Int(found.st_size) : nil

@@ -172,7 +172,7 @@ enum ComposePage {
         shown["template_title"] = form["template_title"]
         shown["alert_sound"] = form.has("alert_sound") ? true : nil
         for field in ["alert", "schedule", "held"] where form.text(field) == nil { shown[field] = nil }
-        // Without a script, and where a push is copied, the time is UTC.
+        // If the browser runs no script, and in a copied push, the time is UTC.
         shown["isUTC"] = form.text("zone") == nil ? true : nil
         if !missing.isEmpty { shown["missing"] = missing.joined(separator: ", ") }
         shown["notes"] = notes

@@ -147,7 +147,7 @@ struct CopiedPush {
         missing += object.members.map(\.key).filter { !known.contains($0) }
     }
 
-    /// Without the mark that receipts need: each push has its own.
+    /// The state without its push mark, because each push has a mark of its own.
     private static func unmarked(_ state: JSONValue) -> JSONValue {
         guard let members = try? state.object().members, members.contains(where: { $0.key == Card.pushMark }) else {
             return state

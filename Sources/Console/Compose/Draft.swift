@@ -90,7 +90,7 @@ struct Draft {
 
 /// A draft in the list of drafts.
 struct DraftTitle {
-    /// Of the name: the field takes any text.
+    /// The most characters of the name. The field takes any text.
     static let mostScalars = 100
 
     let id: String

@@ -88,7 +88,7 @@ enum PublishPage {
             return waits(accepted.held, accepted.heldID, visit)
                 ?? visit.redirect("/console/pushes/\(accepted.pushIDs.first ?? "")")
         }
-        // It waits as a schedule, which can be cancelled. A second click has to give the same time.
+        // The push waits as a schedule, which can be cancelled. A second click has to give the same time.
         let wanted = visit.now + visit.console.undo.milliseconds
         let due = if let key { try await visit.console.store.console.due(key, at: wanted) } else { wanted }
         let made = try await schedule(push, at: TimeText.text(due), key: key, visit)

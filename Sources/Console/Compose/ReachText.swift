@@ -8,7 +8,7 @@ struct ReachText {
     let isComplete: Bool
     let isBroadcast: Bool
     let isStart: Bool
-    /// It fits into a broadcast channel alone.
+    /// The push is too large for tokens, and fits into a broadcast channel alone.
     let isTooLarge: Bool
 
     init(_ push: PreviewAnswer) {

@@ -138,7 +138,8 @@ struct SchemaFields {
         return fitting.max { ($0.fit, $1.type) < ($1.fit, $0.type) }?.type
     }
 
-    /// As the gateway fits a name to a schema: a whole name beats a beginning, a longer beginning a shorter one.
+    /// How well a pattern fits a name, by the gateway's rule: a whole name beats a beginning, a longer beginning a
+    /// shorter one.
     private static func fit(_ pattern: String, _ name: String) -> Int? {
         guard pattern.hasSuffix("*") else { return pattern == name ? .max : nil }
         return name.hasPrefix(pattern.dropLast()) ? pattern.utf8.count : nil

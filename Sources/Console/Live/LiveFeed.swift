@@ -17,7 +17,7 @@ actor LiveFeed {
         case html(String)
         /// The part does not change any more.
         case last(String)
-        /// It cannot be read now. The next look may succeed.
+        /// The part cannot be read now. The next look may succeed.
         case unknown
     }
 
@@ -52,7 +52,7 @@ actor LiveFeed {
         var writer: AsyncStream<[UInt8]>.Continuation
         var isStanding: @Sendable () async -> Bool
         var secondsSinceCheck = 0
-        /// When its page was made at the latest, epoch ms. An earlier look may be older than the page.
+        /// The latest time at which the tab's page was made, epoch ms. An earlier look may be older than the page.
         var opened: Int64
         /// Whether it has got a look from after that.
         var isUpToDate = false

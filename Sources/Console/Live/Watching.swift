@@ -38,7 +38,7 @@ extension Visit {
 }
 
 extension LiveFeed.Look {
-    /// The same for tabs whose pages have another beginning of their addresses.
+    /// The same look for tabs whose addresses begin otherwise.
     fileprivate func under(_ base: String) -> LiveFeed.Look {
         guard base != "/console" else { return self }
         func moved(_ text: String) -> String {

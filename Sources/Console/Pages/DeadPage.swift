@@ -18,7 +18,7 @@ enum DeadPage {
         let rows = page.rows.map { letter -> Values in
             let (id, name) = (letter.pushID, letter.name)
             let reasons = letter.reasons.sorted { $0.key < $1.key }.map { "\($0.key): \(Shown.count($0.value))" }
-            // It stands among the reasons already, where it is the only one.
+            // If it is the only reason, the list of reasons shows it already.
             let stopped = letter.stopped.flatMap { Array(letter.reasons.keys) == [$0] ? nil : $0 }
             return values([
                 "id": id, "entry": id, "path": "/console/pushes/\(id)", "name": name,

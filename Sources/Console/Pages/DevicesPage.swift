@@ -147,7 +147,7 @@ struct Tag: Sendable {
 /// A link to a feature's page about a device, for people who may open the page.
 struct DeviceLink: Sendable {
     var title: String
-    /// Its query has the device's `id`.
+    /// The address of the page. The link adds the device's `id` to the query.
     var page: String
 
     func values(_ device: String) -> Values { ["title": title, "path": page + Form.query(["id": device])] }

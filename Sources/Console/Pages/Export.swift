@@ -157,7 +157,7 @@ extension Export {
 /// The days of a filter, both included, in UTC. A link may have times in place of days. The end is then left out of the
 /// range.
 struct DayRange {
-    /// As the API takes them. Nil: no limit.
+    /// The first time and the last, in the API's form. Nil: no limit.
     let from: String?
     let to: String?
     /// Whether the fields of a page can show them: a browser leaves a field of a day empty for anything else.

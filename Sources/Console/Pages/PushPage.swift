@@ -30,7 +30,7 @@ enum PushPage {
         var body: JSONObject?
         let isScheduled = push.state == "scheduled"
         shown["isScheduled"] = isScheduled ? true : nil
-        // One that never went out has its content there too.
+        // A scheduled push that never went out has its content in the schedule too.
         let isUnsent = isScheduled || push.isFinal && content == nil
         let schedule: ScheduleAnswer? =
             isUnsent ? try? await visit.find("/api/schedules/\(Form.encoded(id))") : nil

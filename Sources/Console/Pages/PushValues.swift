@@ -10,7 +10,7 @@ struct PushValues {
         let of: @Sendable (LedgerAnswer) -> Int
     }
 
-    /// In the order of the ledger's equation.
+    /// The outcomes, in the order of the ledger's equation.
     static let outcomes = [
         Count(name: "delivered", meaning: "APNs accepted it") { $0.delivered },
         Count(name: "pruned", meaning: "the token was dead and is removed") { $0.pruned },

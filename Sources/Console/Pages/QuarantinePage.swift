@@ -5,7 +5,7 @@ import StrictJSON
 
 /// Tokens that the prune guard keeps until an operator decides.
 enum QuarantinePage {
-    /// As many as the API answers at once.
+    /// The most names that the API answers at once.
     private static let most = 1_000
     private static let shownAtOnce = 200
 

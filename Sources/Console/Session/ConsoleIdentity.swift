@@ -31,7 +31,7 @@ public struct ConsoleIdentity: Sendable, Hashable {
         person.map { "account \($0.name)" } ?? credentialID.map { "credential \($0)" } ?? "master secret"
     }
 
-    /// The same in short. Nil: the master secret.
+    /// The person's name or the credential's id. Nil: the master secret.
     var holder: String? { person?.name ?? credentialID }
 
     /// The rights of a credential, for people: some buttons are missing because of them. Nil: all.

@@ -17,7 +17,7 @@ public struct ConsoleSession: Sendable {
     var base = "/console"
     /// The browser's sessions of other apps, in the order of the cookie.
     var others: [ConsoleSession] = []
-    /// In every form of this session. A page of another site cannot read it.
+    /// The token in every form of this session. A page of another site cannot read it.
     let formToken: String
 
     /// A new session, for a sign-in. It never takes over an id that the browser had before.

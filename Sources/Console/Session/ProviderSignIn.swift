@@ -10,7 +10,7 @@ extension Console {
     private static let mostShownGroups = 20
     /// A name of DNS and a port. The address to come back to is kept with each sign-in.
     private static let mostBytesOfHost = 260
-    /// In the address that the return page loads again.
+    /// The parameter in the address that the return page loads again.
     private static let again = "again"
 
     /// A link and not a form: `form-action 'self'` would keep the browser from the provider.
@@ -97,7 +97,7 @@ extension Console {
             let visitor = try await provider.redeem(code, attempt, request.network, request.now)
             return try await admit(visitor, attempt, provider, request)
         } catch let error as ProviderFailure {
-            // Others ask the provider. The code was not used, so the page can be loaded again.
+            // Too many others ask the provider now. The code was not used, so the page can be loaded again.
             if error.status == 503 { try await keep(attempt, browser) }
             return failed(error, request, next: attempt.next)
         }

@@ -16,7 +16,7 @@ public struct SignInAttempt: Sendable, Hashable {
     private static let mostNext = 1_024
 
     public let state: String
-    /// In the ID token, so that a token of another sign-in is worth nothing.
+    /// A random text that the ID token must have, so that a token of another sign-in is worth nothing.
     public let nonce: String
     /// Proves to the provider that the code comes from where the sign-in began (PKCE, RFC 7636).
     public let verifier: String

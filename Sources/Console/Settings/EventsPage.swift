@@ -46,7 +46,7 @@ enum EventsPage {
     }
 
     private static func row(_ dead: DeadEventAnswer, _ visit: Visit) -> Values {
-        // It is as the release wrote it that told it.
+        // The event has the form of the release that told it.
         let event = dead.event.object
         let push = event?.object("push")
         let name = push?.text("name")

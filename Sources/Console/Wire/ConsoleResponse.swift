@@ -84,7 +84,7 @@ public struct ConsoleResponse: Sendable {
         return copy
     }
 
-    /// The same for a session whose pages have another beginning of their addresses.
+    /// The same response for a session whose addresses begin otherwise.
     func under(_ base: String?) -> ConsoleResponse {
         guard let base, base != "/console" else { return self }
         var copy = self

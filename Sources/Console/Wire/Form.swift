@@ -5,7 +5,7 @@ struct Form: Sendable {
     /// The most fields of a form: the boxes of `Bulk.most` rows, and some more. A small form can have very many.
     static let mostFields = 1_200
 
-    /// In the order in which they came first.
+    /// The names of the fields, in the order in which they first came.
     private var names: [ExactText] = []
     private var texts: [ExactText: [String]] = [:]
 

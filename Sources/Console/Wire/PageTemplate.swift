@@ -15,9 +15,9 @@ struct PageTemplate: Sendable {
     /// The way in which a value's characters are written.
     enum Form: Sendable {
         case asItIs
-        /// In an attribute or a field: it is sent back as it is.
+        /// For an attribute or a field, whose value the browser sends back as it is.
         case escaped
-        /// In text: hidden characters are marked too.
+        /// For text. Hidden characters are marked too.
         case marked
     }
 

@@ -27,7 +27,7 @@ struct Templates: Sendable {
 
 /// Text of others as it may stand in an element or an attribute.
 enum HTMLText {
-    /// The same for a place that a reader sees, with marks for hidden characters: `⟨U+200B⟩`.
+    /// Escapes a text that a reader sees, and marks hidden characters: `⟨U+200B⟩`.
     static func mark(_ text: String, into output: inout [UInt8]) {
         guard text.unicodeScalars.contains(where: isMarked) else { return escape(text, into: &output) }
         for scalar in text.unicodeScalars {

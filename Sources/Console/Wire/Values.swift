@@ -13,7 +13,7 @@ func values(_ pairs: KeyValuePairs<String, Any?>) -> Values {
 }
 
 extension JSONValue {
-    /// As it was written.
+    /// The text as it was written.
     var text: String { String(decoding: raw, as: UTF8.self) }
 }
 

@@ -65,7 +65,7 @@ struct ChannelRound: Sendable {
         case failed(BroadcastChannelError)
         /// APNs may have made a channel whose id is not known.
         case unknown(BroadcastChannelError)
-        /// Another worker has the lease.
+        /// Another worker has the lease of the app's broadcast channels.
         case lost
     }
 

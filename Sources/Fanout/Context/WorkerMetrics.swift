@@ -33,9 +33,9 @@ enum WebhookOutcome: String, CaseIterable { case delivered, retried, dead }
 /// How a worker got a lease, or did not.
 enum ClaimOutcome: String, CaseIterable {
     case claimed
-    /// Its last owner crashed or stalled.
+    /// The last owner of the lease crashed or stalled.
     case lapsed
-    /// Another worker has it.
+    /// Another worker has the lease.
     case held
     /// Too many owners crashed or stalled: the task is given up.
     case poison
@@ -98,7 +98,7 @@ struct WorkerMetrics: Sendable {
     private var quarantined: [AppKey: Counter] = [:]
     private var pages: [AppKey: Meter] = [:]
     private var circuits: [AppKey: Meter] = [:]
-    /// The same numbers for this worker's heartbeat, because counters cannot be read.
+    /// The numbers of this worker for its heartbeat, because counters cannot be read.
     let tallies: WorkerTallies
 
     init(_ apps: [AppKey]) {

@@ -131,8 +131,8 @@ extension LateJoiner {
     /// - Returns: `drop` if that push's own sweep or the channel's retry queue has the channel, or if the push is over
     func decision(on record: PushRecord, before older: PushRecord? = nil, now: Int64) -> LateDecision {
         guard record.sequence > after, !record.isTooLarge else { return .drop }
-        // It waits for the token already, or was sent since. That is unknown of a stopped push, which only late joiners
-        // get from a queue. An `end` in the queue is for the card before this one.
+        // The push waits for the token already, or was sent since. For a stopped push this is unknown, because only
+        // late joiners get it from a queue. An `end` in the queue is for the card before this one.
         if record.id == waitsFor, record.event == .update, !record.isStopped { return .drop }
         // An `end` from before the channel began to follow is not for it, unless the channel was started before that.
         if record.event == .end, !wasStarted { return .drop }

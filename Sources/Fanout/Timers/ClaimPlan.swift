@@ -43,7 +43,7 @@ struct ClaimPlan: Sendable {
     private static func isQuiet(_ heartbeat: Heartbeat, _ claimAfter: Int64, _ time: Int64) -> Bool {
         let age = time - heartbeat.at
         if age > mourning + 3 * claimAfter { return true }
-        // One that lies ahead is from before Redis's clock was set back.
+        // A heartbeat that lies ahead is from before Redis's clock was set back.
         return abs(age) < silence && heartbeat.loads.values.allSatisfy { $0.pages == 0 && $0.inFlight == 0 }
     }
 }

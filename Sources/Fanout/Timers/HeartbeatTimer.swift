@@ -5,7 +5,7 @@ import Store
 /// Writes the worker's heartbeat. Only its task uses it.
 struct HeartbeatTimer {
     private let context: WorkerContext
-    /// By the boot clock, because Redis's clock may be set while the worker runs.
+    /// The start by the boot clock, because Redis's clock may be set while the worker runs.
     private let started = bootClock()
     private var last: (at: Int64, settled: [AppKey: Int])?
     /// Beats from one renewal of the heartbeats' life, two hours, to the next: five minutes.

@@ -37,7 +37,7 @@ enum ChannelBody {
         let channel = try JSONDocument(bytes).root.object().required("channel").object()
         if let type = channel["device_type"] { try iosOnly(type) }
         var registration = Registration(tags: TagChange(), namedUser: nil)
-        // In Airship's API the list is only informative without `set_tags`.
+        // In Airship's API the list of tags is only informative without `set_tags`.
         if let set = channel["set_tags"], try set.bool() {
             var tags: Set<ExactText> = []
             if let value = channel["tags"] { tags = try strings(value, atMost: maximumDeviceTags) }

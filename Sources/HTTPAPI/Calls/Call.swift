@@ -5,7 +5,7 @@ import StrictJSON
 
 /// One authenticated request, as its handler sees it.
 struct Call: Sendable {
-    /// Also the `operation_id` of an error response and the log's `operation`.
+    /// The id of the call: the `operation_id` of an error response and the log's `operation`.
     let operation: String
     /// Decoded parameters of the path.
     let parameters: [String: String]
@@ -98,7 +98,7 @@ struct Call: Sendable {
     /// The id of a push or a schedule, from the path.
     func id(_ name: String) throws(APIError) -> PushID { try id(name, parameter(name)) }
 
-    /// The same from the query. Nil: absent.
+    /// A push id from the query. Nil: absent.
     func queriedID(_ name: String) throws(APIError) -> PushID? {
         if let text = query[name] { try id(name, text) } else { nil }
     }

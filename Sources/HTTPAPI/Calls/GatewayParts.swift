@@ -6,7 +6,7 @@ import Store
 final class GatewayParts: Sendable {
     let store: Store
     let configuration: GatewayConfiguration
-    /// It remembers what it measured, so all requests share one.
+    /// The limits of the queues. They remember what they measured, so all requests share one value.
     let bounds: QueueBounds
     let metrics: GatewayMetrics
     let registry: PrometheusRegistry
@@ -36,7 +36,7 @@ final class GatewayParts: Sendable {
         (self.store, self.configuration, bounds) = (store, configuration, configuration.bounds)
         (metrics, registry) = (other.metrics, other.registry)
         (schemas, credentials, nearNames) = (other.schemas, other.credentials, other.nearNames)
-        // Its documents are kept, unless it is another one.
+        // The provider's documents are kept, unless the options name another provider.
         openID = other.openID?.options == configuration.openID ? other.openID : OpenIDProvider(configuration.openID)
         spans = other.spans
     }

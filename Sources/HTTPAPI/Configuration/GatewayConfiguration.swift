@@ -37,7 +37,7 @@ public struct GatewayConfiguration: Sendable {
     public var idleTimeout: Duration = .seconds(75)
     /// The time from the end of the head to the end of the body, before a close. The bulk call is exempt.
     public var readTimeout: Duration = .seconds(30)
-    /// The same for calls with the app secret and of devices, and for the form that signs in to the console.
+    /// The read timeout of calls with the app secret and of devices, and of the form that signs in to the console.
     var deviceReadTimeout: Duration = .seconds(10)
     var signInReadTimeout: Duration = .seconds(5)
     /// A connection is closed if its peer reads nothing of a response for this long.

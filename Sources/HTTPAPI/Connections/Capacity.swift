@@ -38,7 +38,7 @@ final class Capacity: Sendable {
         var network: String?
     }
 
-    /// By caller, then by `Resource`.
+    /// The limits by caller, then by `Resource`.
     private let limits: [Caller: [Int]]
     private let isShared: Bool
     private let used = Mutex<[CallerKey: [Int]]>([:])

@@ -4,11 +4,11 @@ import HTTPTypes
 struct ClientAddress: Sendable, Hashable {
     /// IPv4, IPv6, or `local` for a unix socket.
     var text: String
-    /// The connection comes from this machine, and no trusted proxy names another client. It is an operator's
-    /// connection, or the connection of a proxy that `gateway.trusted_proxies` does not name. All clients of this proxy
-    /// would be counted as one.
+    /// The connection comes from this machine, and no trusted proxy names another client. It is an operator's, or the
+    /// connection of a proxy that `gateway.trusted_proxies` does not name. All clients of this proxy would be counted
+    /// as one.
     var isOwn: Bool
-    /// The same, and no header tells of a proxy.
+    /// The connection comes from this machine, and no header tells of a proxy.
     var isOperator: Bool
 
     /// - Parameter peer: the address of the connection; nil: a unix socket.

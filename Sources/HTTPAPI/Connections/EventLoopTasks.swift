@@ -12,7 +12,7 @@ final class EventLoopTasks: TaskExecutor {
         eventLoop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 
-    /// One for each event loop.
+    /// The executors, one for each event loop.
     struct Group: Sendable {
         private let members: [ObjectIdentifier: EventLoopTasks]
 

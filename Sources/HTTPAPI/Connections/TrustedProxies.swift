@@ -4,7 +4,7 @@ public struct TrustedProxies: Sendable, Hashable {
     private static let mostHops = 32
     private let ranges: AddressRanges
 
-    /// Without ranges it trusts nobody.
+    /// Makes the proxies of some ranges. Without ranges nobody is trusted.
     public init(_ ranges: AddressRanges = AddressRanges()) { self.ranges = ranges }
 
     public var isEmpty: Bool { ranges.isEmpty }

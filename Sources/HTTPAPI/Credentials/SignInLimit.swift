@@ -78,7 +78,7 @@ final class SignInLimit: Sendable {
         perMinute > 0 && !address.isOperator
     }
 
-    /// By the network too. Otherwise a guesser could tell from the answers which secret somebody else uses.
+    /// The digest has the network too. Otherwise a guesser could tell from the answers which secret somebody else uses.
     private func digest(_ address: ClientAddress, _ header: String) -> [UInt8] {
         Array(key.code(for: Array("\(address.network) \(header)".utf8)))
     }

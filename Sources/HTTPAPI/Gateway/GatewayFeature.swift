@@ -13,6 +13,6 @@ struct GatewayFeature: Sendable {
         let clock: @Sendable () -> Int64
     }
 
-    /// Its services. They stop after the requests have ended.
+    /// The feature's services. They stop after the requests have ended.
     let services: @Sendable (Running) -> [any Service]
 }

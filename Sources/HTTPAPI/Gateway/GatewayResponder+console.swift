@@ -142,9 +142,10 @@ extension ConsoleResponse {
                     defer { share?.giveBackAll() }
                     let hasReader = Mutex(true)
                     RequestFormHandler.whenGone(channel) { hasReader.withLock { $0 = false } }
-                    // As for pages: the connections of this event loop must not wait for it.
+                    // The file is made on another executor, because the connections of this event loop must not wait
+                    // for it.
                     while let bytes = await withTaskExecutorPreference(globalConcurrentExecutor, operation: piece) {
-                        // Not as the end of the file: a client may have closed its side alone.
+                        // This is not the end of the file: a client may have closed its side alone.
                         guard hasReader.withLock(\.self) else { throw CancellationError() }
                         if !bytes.isEmpty { try await writer.write(ByteBuffer(bytes: bytes)) }
                     }

@@ -121,7 +121,7 @@ struct GuardedCall {
             }
         }
         return try await recorder.record(action, publisher, operation, parameters, of: app.app.key) {
-            // As for pages: a bulk call takes long.
+            // A bulk call takes long, so it leaves the event loop, as a page does.
             endpoint.body == .streamed
                 ? try await withTaskExecutorPreference(globalConcurrentExecutor) { try await handle(parts, call) }
                 : try await handle(parts, call)

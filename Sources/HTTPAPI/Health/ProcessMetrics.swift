@@ -50,7 +50,7 @@ struct ProcessMetrics: Sendable {
         defer { closedir(directory) }
         var count = 0
         while readdir(directory) != nil { count += 1 }
-        // Without `.`, `..` and the directory itself.
+        // The list has `.`, `..` and the directory itself too.
         return max(0, count - 3)
     }
 }

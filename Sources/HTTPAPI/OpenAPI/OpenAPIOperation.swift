@@ -15,7 +15,7 @@ struct OpenAPIOperation: Sendable {
     let answerType: String
     let answers: [AnswerForm]
 
-    /// Its key in `calls.json`.
+    /// The call's key in `calls.json`.
     var title: String { "\(method) \(pattern)" }
 
     private var segments: [Substring] { pattern.split(separator: "/") }

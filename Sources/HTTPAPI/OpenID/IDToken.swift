@@ -71,7 +71,7 @@ struct IDToken: Sendable {
         guard claims["nbf"] == nil || seconds("nbf").map({ $0 <= rules.now + Self.leeway }) == true else {
             throw .wrong("its nbf is later")
         }
-        // In constant time, as for each secret.
+        // The comparison takes constant time, as for each secret.
         let nonce = claims.text("nonce") ?? ""
         guard SHA256Digest(of: nonce.utf8) == SHA256Digest(of: rules.nonce.utf8) else {
             throw .wrong("its nonce is of another sign-in")

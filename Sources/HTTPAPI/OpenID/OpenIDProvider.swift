@@ -195,7 +195,7 @@ final class OpenIDProvider: Sendable {
         guard response.status == 200 else {
             // A word such as invalid_grant. The rest of the answer may repeat what we sent.
             let word = body?.text("error").flatMap(Self.word)
-            // Without such a word it is maybe no endpoint of tokens any more.
+            // Without such a word the address may be no endpoint of tokens any more.
             let isOurs = (400..<500).contains(response.status) && (word != nil || response.status <= 401)
             throw OpenIDFailure(
                 "\(url) answered \(response.status)\(word.map { " \($0)" } ?? "")", isOurs ? .refused : .away)

@@ -33,7 +33,7 @@ struct OpenIDFailure: Error, Hashable {
     enum Kind: Hashable {
         /// The provider does not answer, or not as it should.
         case away
-        /// Its answer proves nobody.
+        /// The provider's answer proves nobody.
         case refused
         /// Others sign in at this moment.
         case busy

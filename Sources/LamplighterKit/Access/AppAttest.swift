@@ -81,7 +81,7 @@ struct AppAttest: Sendable {
         return try await send(WireRequest(proof), channel, [])
     }
 
-    /// Its SHA-256 is what Apple signs.
+    /// The text whose SHA-256 Apple signs.
     private static func clientData(_ challenge: String, _ channel: String) -> Data {
         Data("\(challenge):\(channel)".utf8)
     }

@@ -71,7 +71,7 @@
 
         private func retryWhenOnline() {
             let monitor = NWPathMonitor()
-            // It holds itself: a monitor that nobody holds stops.
+            // The handler holds the monitor, because a monitor that nobody holds stops.
             monitor.pathUpdateHandler = { [outbox, monitor] path in
                 guard path.status == .satisfied else { return }
                 Task { await outbox.retryNow() }

@@ -20,9 +20,9 @@ actor Registrar {
     private var pending: Set<String> = []
     /// The last mark of each card: a card that was dismissed is listed no more.
     private var marks: [String: String] = [:]
-    /// By the card's id.
+    /// Tokens by the card's id.
     private var tokens: [String: TokenReading] = [:]
-    /// By the attributes type.
+    /// Start tokens by the attributes type.
     private var startTokens: [String: TokenReading] = [:]
 
     init(_ outbox: Outbox, clock: KitClock, isApp: Bool = true) {
@@ -148,7 +148,7 @@ actor Registrar {
         switch state {
         case .pending: break
         case .active:
-            // It counts from now on.
+            // The card has started, so its token counts from now on.
             if pending.remove(card.id) != nil, let token = card.token {
                 await report(card, token, of: source, source.hasFrequentPushes)
             }

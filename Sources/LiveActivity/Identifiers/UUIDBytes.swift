@@ -16,7 +16,7 @@ public struct UUIDBytes: Hashable, Sendable, CustomStringConvertible {
         return start.ofVersion(8)
     }
 
-    /// The same with the bits of a version and of the variant.
+    /// The bytes with the bits of a version and of the variant.
     private func ofVersion(_ version: UInt64) -> UUIDBytes {
         UUIDBytes(high: high & ~0xF000 | version << 12, low: low & ~(0b11 << 62) | 0b10 << 62)
     }
@@ -27,7 +27,7 @@ public struct UUIDBytes: Hashable, Sendable, CustomStringConvertible {
         return UUIDBytes(high: high, low: random().low)
     }
 
-    /// The same with the start of a digest in place of index and chance.
+    /// An ordered UUID with the start of a digest in place of index and chance.
     public static func ordered(at time: Int64, named digest: some Collection<UInt8>) -> UUIDBytes {
         let rest = named(by: digest)
         return UUIDBytes(high: UInt64(truncatingIfNeeded: time) << 16 | 0x7000 | rest.high & 0xFFF, low: rest.low)
@@ -38,7 +38,7 @@ public struct UUIDBytes: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads the 36-character text form in either case; nil for anything else.
     public init?(_ text: some StringProtocol) {
-        // Without an array: every call of the gateway reads and writes some.
+        // Two numbers in place of an array, because every call of the gateway reads and writes UUIDs.
         var words: (high: UInt64, low: UInt64) = (0, 0)
         var position = 0
         for byte in text.utf8 {

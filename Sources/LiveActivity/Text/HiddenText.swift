@@ -10,7 +10,7 @@ extension Unicode.Scalar {
         }
     }
 
-    /// As JSON escapes it: `\u200b`, with two of these beyond 16 bits.
+    /// The JSON escape: `\u200b`, or two escapes beyond 16 bits.
     public var escaped: String {
         let units = value < 0x10000 ? [value] : [0xD800 + (value - 0x10000) >> 10, 0xDC00 + (value - 0x10000) & 0x3FF]
         return units.map { unit in

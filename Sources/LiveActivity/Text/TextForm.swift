@@ -18,7 +18,7 @@ public enum TextForm {
         return head.count { $0 == 0 } * 3 > head.count ? .utf16 : ForeignForm("a binary file", "give a text file")
     }
 
-    /// The same for forms that are known by their first bytes, for a file that may go on with any.
+    /// Names forms that are known by their first bytes alone, whatever follows in the file.
     public static func known(_ bytes: [UInt8]) -> ForeignForm? {
         begins.first { bytes.starts(with: $0.0) }?.1
     }

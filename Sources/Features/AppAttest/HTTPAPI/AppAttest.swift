@@ -34,7 +34,7 @@ public struct AppAttest: Sendable, Hashable {
 
     private let appHash: [UInt8]
     private let environment: Environment
-    /// In PEM.
+    /// The root certificate in PEM.
     private let root: [UInt8]
 
     public init(

@@ -15,7 +15,7 @@ struct AttestationCalls: CallGroup {
         return Answer(200, body)
     }
 
-    /// The same token as `GET /api/auth/device?only=reports`.
+    /// Answers the same token as `GET /api/auth/device?only=reports`.
     func token(_ call: Call) async throws -> Answer {
         guard let rules = call.app.attestation else { throw APIError.unauthorized }
         let body = try AttestationBody(call.body.collect())
@@ -34,7 +34,7 @@ struct AttestationCalls: CallGroup {
         do {
             switch body.proof {
             case .attestation(let object):
-                // It checks signatures, which must not keep the other connections of the event loop waiting.
+                // Checking signatures must not keep the other connections of the event loop waiting.
                 let point = try await withTaskExecutorPreference(globalConcurrentExecutor) {
                     try rules.key(body.keyID, attestedBy: object, body.clientData, at: now)
                 }

@@ -108,7 +108,7 @@ enum ProposalsPage {
         return (checked.pushes.first, (checked.warned.warnings ?? []).map(ComposeCheck.words), nil)
     }
 
-    /// One of the buttons of the page.
+    /// Does what a button of the page says.
     static func decide(_ visit: Visit) async throws -> ConsoleResponse {
         let id = visit.parameter("proposal")
         let (page, call) = (path(id), "/api/proposals/\(Form.encoded(id))")
@@ -134,7 +134,7 @@ extension ProposalAnswer {
         return (try? value.array()) ?? [value]
     }
 
-    /// Its pushes, as they were posted.
+    /// The proposal's pushes, as they were posted.
     var pushes: [JSONValue] {
         kind == "publish" ? bodies : bodies.compactMap { try? $0.object()["push"] }
     }

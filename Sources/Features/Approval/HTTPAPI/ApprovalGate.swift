@@ -72,7 +72,7 @@ extension Proposal {
                 throw APIError(409, "The schedule failed, or was deleted. Create another one.")
             }
             if schedule.state != .scheduled { throw APIError.scheduleOnItsWay(id) }
-            // It is taken away from this name.
+            // The replacement takes the schedule away from this name.
             names.insert(schedule.publish.name)
         }
         self.init(

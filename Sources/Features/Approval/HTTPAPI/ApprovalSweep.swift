@@ -39,7 +39,7 @@ struct ApprovalSweep: Service {
                 } else {
                     let publishing = ApprovedPublishing(
                         parts: parts, app: app, operation: UUIDBytes.random().description, now: now)
-                    // One that has to wait holds up no other one.
+                    // A proposal that has to wait holds up no other proposal.
                     _ = try? await publishing.finish(found)
                 }
             }

@@ -36,7 +36,7 @@ struct IntakeService: Service {
     }
 
     func run() async {
-        // As for bulk calls: it reads much, and the services of a gateway run on an event loop.
+        // The services of a gateway run on an event loop, but reading the intake takes long, as a bulk call does.
         await withTaskExecutorPreference(globalConcurrentExecutor) {
             await withDiscardingTaskGroup { group in
                 for caller in callers { group.addTask { await serve(caller) } }

@@ -80,7 +80,7 @@ struct PushCalls: CallGroup {
         guard cancellation == .tooLate else { return try await find(app, id) }
         if let ledger = try await pushes.cancel(app, id, now: now) { return ledger }
         if try await schedules.find(app, id)?.state == .taken { throw APIError.beingCommitted }
-        // It failed since, or its push is gone.
+        // The schedule failed since, or its push is gone.
         return try await find(app, id)
     }
 }
