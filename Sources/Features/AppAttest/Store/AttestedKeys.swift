@@ -35,7 +35,7 @@ public struct AttestedKeys: Sendable {
         return Array(point)
     }
 
-    /// - Returns: false if the counter is not larger than that of the key's last assertion.
+    /// - Returns: false if the counter is not larger than the counter of the key's last assertion.
     public func count(_ app: AppKey, _ id: [UInt8], to counter: UInt32) async throws(StoreError) -> Bool {
         let reply = try await redis.run(
             Lua.attestCount, keys: ["key": keys.attestedKey(app, Hex.encode(id))],

@@ -5,7 +5,8 @@ import StoreGround
 extension CredentialScope {
     static let approval: [CredentialScope] = [propose, approve]
 
-    /// As `publish`, but what the app's rule names waits for the approval of a second person (`ApprovalRule`).
+    /// The rights of `publish`, but publishes that the app's rule names wait for the approval of a second person
+    /// (`ApprovalRule`).
     public static let propose = CredentialScope(
         "propose", "the same, but a second person approves it", standsFor: "publish", isOfMaster: true)
     public static let approve = CredentialScope(
@@ -31,7 +32,7 @@ extension ActionKind {
 }
 
 extension Action {
-    /// A proposal lapsed, because nobody decided about it in time. Its caller is who asked.
+    /// A proposal lapsed, because nobody decided about it in time. The caller of the action is the person who asked.
     public static func lapse(_ proposal: Proposal) -> Action {
         let asker = proposal.asker.publisher
         var subjects: [Action.Subject: String] = [.entry: proposal.id.description]

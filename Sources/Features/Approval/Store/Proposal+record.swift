@@ -16,7 +16,7 @@ extension Proposal {
         ]
     }
 
-    /// The fields that tell what became of it.
+    /// The fields of the proposal's outcome.
     var outcome: [RedisArgument] {
         var fields: [RedisArgument] = []
         if let decision {

@@ -9,7 +9,7 @@ public struct Proposal: Sendable, Hashable {
         /// Somebody approved it, and its pushes or schedules are made.
         case published
         case rejected
-        /// It was taken back before anybody decided.
+        /// The proposal was taken back before anybody decided.
         case withdrawn
         /// Nobody decided in time.
         case lapsed
@@ -19,13 +19,14 @@ public struct Proposal: Sendable, Hashable {
 
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         case publish, schedule
-        /// Another publish, or another time, in the place of a schedule's. That goes on as it is until the approval.
+        /// Another publish or another time for a schedule. The schedule goes on as it is until the approval.
         case replacement
     }
 
     /// A caller, as far as a proposal is concerned: a person, or all who have a credential.
     public struct Person: Sendable, Hashable {
-        /// The same for the same person, under whatever name. A digest, because Redis keeps it for days.
+        /// The person's identity, the same under each of the person's names. It is a digest, because Redis keeps it for
+        /// days.
         public var identity: String
         public var publisher: Publisher
 
@@ -57,7 +58,7 @@ public struct Proposal: Sendable, Hashable {
     /// the same schedule are two proposals.
     public var id: PushID
     public var kind: Kind
-    /// The ids of its pushes, or of its schedules: for a replacement that of the schedule that is replaced.
+    /// The ids of its pushes or its schedules. A replacement has the id of the schedule that it replaces.
     public var pushIDs: [PushID]
     /// The names of its pushes, each once.
     public var names: [ActivityName]
@@ -86,7 +87,7 @@ public struct Proposal: Sendable, Hashable {
         (self.asker, self.askedAt, self.lapses, self.request) = (asker, askedAt, lapses, request)
     }
 
-    /// Nil: its pushes are of several names.
+    /// The one name of the pushes. Nil: they have several names.
     public var name: ActivityName? { names.count == 1 ? names.first : nil }
 
     /// When a proposal lapses, epoch ms: `life` after it was made, or after the time at which the first of its pushes
@@ -101,7 +102,7 @@ public struct Proposal: Sendable, Hashable {
     }
 
     /// Why a person may not decide about it now. Nil: the person may.
-    /// - Parameter request: the one that the person has seen. Nil: whatever it is now.
+    /// - Parameter request: the request that the person has seen. Nil: the present one.
     public func objection(to person: Person, request: String?, now: Int64) -> ProposalResult? {
         if state != .waiting { return .settled(self) }
         if asker.identity == person.identity { return .own }
@@ -112,13 +113,13 @@ public struct Proposal: Sendable, Hashable {
 
 /// The answer to somebody who decides about a proposal.
 public enum ProposalResult: Sendable, Hashable {
-    /// As this person has decided, now or in an earlier call.
+    /// The person's own decision counts, from this call or an earlier one.
     case decided(Proposal)
     /// The person who asked cannot decide.
     case own
     /// The proposal was edited after this person saw it.
     case changed
     case lapsed
-    /// It does not wait: another person has decided, or it is over.
+    /// The proposal does not wait: another person has decided, or it is over.
     case settled(Proposal)
 }

@@ -12,8 +12,8 @@ extension Store {
 /// first in the list of open ones. A repetition of the call, or a look of any gateway (`due`), publishes it under the
 /// same ids then, which makes the same pushes.
 public struct Proposals: Sendable {
-    /// The most proposals of an app that wait, and of those that are over in its list. A list is read as a whole, so
-    /// that a credential for some names sees whole pages and the right number.
+    /// The most waiting proposals of an app, and the most finished ones in its list. A list is read as a whole, so that
+    /// a credential for some names sees whole pages and the right number.
     package static let most = 1_000
     /// A gateway that has decided publishes within this time (ms). Later another one does.
     package static let patience: Int64 = 10_000
@@ -24,7 +24,7 @@ public struct Proposals: Sendable {
 
     public enum Kept: Sendable, Hashable {
         case new
-        /// It was proposed before, with the same id.
+        /// The publish was proposed before, with the same id.
         case known(Proposal)
         /// Too many wait.
         case full
@@ -84,10 +84,10 @@ public struct Proposals: Sendable {
         }
     }
 
-    /// Approves or rejects a proposal. Repeatable: the same person gets the same answer again. What is approved has yet
-    /// to be published.
+    /// Approves or rejects a proposal. Repeatable: the same person gets the same answer again. An approved proposal has
+    /// yet to be published.
     /// - Parameters:
-    ///   - request: the one that the person has seen. Nil: whatever it is now.
+    ///   - request: the request that the person has seen. Nil: the present one.
     ///   - reason: why it is rejected, for the person who asked
     public func decide(
         _ app: AppKey, _ found: Proposal, approves: Bool, request: String?, reason: String? = nil,
@@ -112,7 +112,7 @@ public struct Proposals: Sendable {
         return answer(standing, standing.objection(to: person, request: request, now: now) ?? .changed)
     }
 
-    /// Writes what became of a proposal.
+    /// Writes the outcome of a proposal.
     /// - Returns: false if another process was faster.
     public func settle(
         _ app: AppKey, _ proposal: Proposal, from found: Proposal, now: Int64
@@ -131,7 +131,7 @@ public struct Proposals: Sendable {
         ).isOne()
     }
 
-    /// The proposals that nobody decided about in time, and those whose publish a gateway has not finished.
+    /// The proposals that nobody decided about in time, and the approved ones whose publish is not finished.
     public func due(_ app: AppKey, now: Int64) async throws(StoreError) -> [Proposal] {
         let list = keys.openProposals(app)
         let members = try await redis.run("ZRANGEBYSCORE", list, "-inf", .int(now), "LIMIT", "0", "100").byteStrings()
@@ -156,7 +156,7 @@ extension Proposals {
 
         init(id: PushID, score: Int64) { (self.id, self.score) = (id, score) }
 
-        /// Nil: it is no `next` of a page.
+        /// Reads the `next` of a page. Nil: the text is none.
         init?(position: String) {
             guard let dash = position.firstIndex(of: "-"), let score = Int64(position[..<dash]),
                 let id = PushID(position[position.index(after: dash)...])
@@ -179,8 +179,8 @@ extension Proposals {
         return try await own(app, entries(app, isOver: false, now: now), prefix).count { $0.score > 0 }
     }
 
-    /// Lists the proposals that wait, the first to lapse first, behind those whose publish is not finished; or those
-    /// that are over, the latest first.
+    /// Lists the proposals that wait: first the approved ones whose publish is not finished, then the others, the first
+    /// to lapse first. Or lists the finished proposals, the latest first.
     /// - Parameters:
     ///   - prefix: of names that all begin so; nil: of all
     ///   - position: the `next` of an earlier page

@@ -4,8 +4,8 @@ package import Redis
 /// The keys of proposals. All of an app have one hash tag, so that a script changes a proposal and its lists together.
 extension Keyspace {
     package func proposal(_ app: AppKey, _ id: PushID) -> RedisKey { key("pr:{\(app)}:\(id)") }
-    /// An app's proposals that wait, by when they lapse (epoch ms), and before them those that are approved and not
-    /// published yet.
+    /// An app's proposals that wait, by when they lapse (epoch ms). Approved ones that are not published yet come
+    /// before them.
     package func openProposals(_ app: AppKey) -> RedisKey { key("pro:{\(app)}") }
     /// An app's proposals that are over, by when they ended (epoch ms).
     package func overProposals(_ app: AppKey) -> RedisKey { key("prx:{\(app)}") }

@@ -1,7 +1,7 @@
 public import LiveActivity
 import Redis
 
-/// Reads what an app has in Redis, for a backup. It only reads, page by page, while the deployment works.
+/// Reads the entries of an app in Redis, for a backup. It only reads, page by page, while the deployment works.
 ///
 /// A backup is not one moment. An entry that exists from the beginning to the end is in it. An entry that changes
 /// meanwhile is in it as it was before or after. A page of tokens, a channel and a schedule are each read at one

@@ -1,6 +1,6 @@
 public import LiveActivity
 
-/// One entry of a backup: a part of what an app has in Redis.
+/// One entry of a backup: a part of an app's data in Redis.
 public enum BackupEntry: Sendable, Hashable {
     /// The schema of an attributes type.
     case schema(type: String, document: [UInt8])

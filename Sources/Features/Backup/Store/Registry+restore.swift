@@ -2,7 +2,7 @@ import LiveActivity
 import Redis
 
 extension Registry {
-    /// Gives a place without tokens room for those of a backup.
+    /// Gives a place without tokens room for the tokens of a backup.
     func makeRoom(_ app: AppKey, _ tokens: TokenPlace, buckets: Int) async throws(StoreError) {
         let place = keys.place(app, tokens)
         guard (2...BucketCount.maximum).contains(buckets) else { return }
@@ -95,7 +95,7 @@ extension RegistryRecord {
         /// `startedAt` is epoch ms.
         case registration(startedAt: Int64)
         case tombstone
-        /// Its life, or that of what it refuses, is over.
+        /// The life of the record is over, or the time for which a tombstone refuses registrations.
         case over
         case malformed
     }

@@ -1,14 +1,14 @@
-/// The entries of a backup, counted by what became of them.
+/// The entries of a backup, counted by their outcome.
 public struct RestoreCounts: Sendable, Hashable {
     /// Tokens and tombstones that were written.
     public var stored = 0
-    /// Those that were not, because Redis has the same or something newer of their channel.
+    /// Entries that were not restored, because Redis has the same or something newer of their channel.
     public var kept = 0
     /// Tokens that were not, because Redis has a newer removal of their channel.
     public var removed = 0
-    /// Those whose life is over, and channels that were not seen for too long.
+    /// Entries whose life is over, and channels that were not seen for too long.
     public var expired = 0
-    /// Those that no version of Lamplighter writes.
+    /// Entries that no version of Lamplighter writes.
     public var unreadable = 0
     public var names = 0
     public var channels = 0

@@ -5,13 +5,13 @@ public import StoreGround
 /// A push of the index, as it is now.
 public struct IndexedPush: Sendable {
     public var id: PushID
-    /// Nil: its record is gone, was never written, or cannot be read.
+    /// The push's record. Nil: it is gone, was never written, or cannot be read.
     public var record: Record?
 
     public struct Record: Sendable {
         public var ledger: Ledger
         public var audience: Audience
-        /// As it goes to APNs.
+        /// The payload as it goes to APNs.
         public var payload: [UInt8]
     }
 }

@@ -11,8 +11,8 @@ extension AppCredential {
     public static let intakeID = "intake"
 }
 
-/// How far the gateways are behind those who write into an app's intake. The intakes that no gateway reads are counted
-/// too: their writers wait for nothing.
+/// How far the gateways are behind the writers of an app's intake. The intakes that no gateway reads are counted too:
+/// their writers wait for nothing.
 extension FleetCount {
     public static let intakeWaiting = FleetCount(
         "lamplighter_fleet_intake_waiting", "entries of the intake without an answer, also if no gateway reads it"

@@ -1,5 +1,5 @@
 extension Store {
-    /// Channels of people who look at a push before it goes to everybody, by what these people call them.
+    /// Channels of test devices by name.
     public var testDevices: NamedRecords { NamedRecords(redis: redis, key: keys.testDevices, maximum: 50) }
 }
 
