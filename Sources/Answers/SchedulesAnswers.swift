@@ -14,7 +14,7 @@ public struct ScheduledTimeAnswer: AnswerBody {
     }
 }
 
-/// A publish that waits for its time, or is over, in Airship's form.
+/// A schedule that waits or has finished, in Airship's form.
 public struct ScheduleAnswer: AnswerBody {
     public let url: String
     public let schedule: ScheduledTimeAnswer

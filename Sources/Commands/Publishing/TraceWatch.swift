@@ -14,7 +14,7 @@ struct TraceWatch: Sendable {
     /// APNs decides otherwise about these later: a worker tries again.
     private static let passing = [403, 429]
 
-    /// Waits until APNs has decided about the token, or until the push is over, and prints the exchanges.
+    /// Waits until APNs has decided about the token, or until the push has ended, and prints the exchanges.
     /// - Parameter waits: false prints what is there now
     /// - Throws: with code 1 unless APNs has accepted the push for the token
     func report(json: Bool, waits: Bool = true) async throws {

@@ -185,7 +185,7 @@ actor LiveFeed {
         guard var watch = watches[topic] else { return }
         switch look {
         case .html(let html), .last(let html):
-            // A tab that was told of failures gets the part again, which takes the warning away.
+            // A tab that shows a warning gets the part again, which takes the warning away.
             let isChanged = html != watch.shown || watch.warning != nil
             let tabs = watch.tabs.filter { isChanged || !$0.value.isUpToDate }
             if !tabs.isEmpty {

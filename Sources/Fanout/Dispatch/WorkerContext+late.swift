@@ -111,7 +111,7 @@ struct LateChoice {
 
     /// - Returns: nil if it is not decided yet
     func decision(now: Int64) -> LateDecision? {
-        // A sweep that is over had the channel, or a push that is not swept yet will find it.
+        // A finished sweep had the channel, or a push that is not swept yet will find it.
         let isSwept = newest.map { joiner.isSwept(by: $0) && !$0.isStopped } ?? false
         if waits, !isSwept { return nil }
         return newest.map { joiner.decision(on: $0, before: older, now: now) } ?? .drop

@@ -16,13 +16,13 @@ struct CheckedCredential: Sendable {
         }
     }
 
-    /// Whether the secret is one of the credential's, and neither is over. Every hash is compared.
+    /// Whether the secret is one of the credential's, and neither has expired. Every hash is compared.
     func fits(_ secret: [UInt8], at now: Int64) -> Bool { hash(of: secret, at: now) != nil }
 
     /// The proof that a session opened with this secret keeps. Nil: it does not fit.
     func proof(of secret: [UInt8], at now: Int64) -> String? { hash(of: secret, at: now)?.proof }
 
-    /// Whether a session with this proof goes on: its secret is still one of the credential's, and neither is over.
+    /// Whether a session with this proof goes on: its secret is still one of the credential's, and neither has expired.
     func stands(proof: String, at now: Int64) -> Bool {
         let digest = SHA256Digest(of: proof.utf8)
         let isRight = secrets.contains { $0.proof == digest && ($0.until.map { $0 > now } ?? true) }

@@ -76,7 +76,7 @@ final class RateLimit: Sendable {
         }
     }
 
-    /// Forgets callers whose lease is over; if that is not enough, a quarter of the others. They ask Redis again.
+    /// Forgets callers whose lease has expired; if that is not enough, a quarter of the others. They ask Redis again.
     private static func makeRoom(_ leases: inout [String: Lease], _ now: ContinuousClock.Instant) {
         leases = leases.filter { $0.value.question != nil || max($0.value.end, $0.value.refusedUntil ?? now) > now }
         guard leases.count > mostCallers else { return }

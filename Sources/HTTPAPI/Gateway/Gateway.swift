@@ -126,7 +126,7 @@ public final class Gateway: ListeningService {
             eventLoopGroupProvider: .shared(LoopTurns.group),
             logger: logger.quietAtInfo)
         do {
-            // Connections are taken up on an event loop, because costly pages may have all threads of the usual pool.
+            // Connections are accepted on an event loop, because costly pages may have all threads of the usual pool.
             try await withTaskExecutorPreference(tasks[LoopTurns.group.next()]) { try await application.run() }
         } catch {
             await recorder.flush(all: true)

@@ -185,7 +185,7 @@ struct GatewayResponder: HTTPResponder {
         return found
     }
 
-    /// Refuses to go on with a call that takes long, once its credential was revoked, has other rights or is over.
+    /// Refuses to go on with a call that takes long, once its credential was revoked, has other rights or has expired.
     private func confirm(_ credential: Credential, of app: AppKey, _ headers: HTTPFields) async throws {
         let found = try await live.current.credential(headers, now: clock())
         guard let found, found.0.app.key == app, found.1.isAsGood(as: credential) else {

@@ -67,7 +67,7 @@ extension Endpoint {
         CredentialScope.all.filter { own in scope.map(Set([own]).opens) == true || isPreview && own.mayPreview }
     }
 
-    /// Whether it tells of the deployment, and so may have a port and a secret of its own.
+    /// Whether the answer is about the deployment, so that the call may have a port and a secret of its own.
     var isWatched: Bool { pattern == "/readyz" || pattern == "/metrics" }
 
     /// Whether devices make the call: they register, report tokens and send receipts.

@@ -84,7 +84,7 @@
         @Sendable private static func holdInBackground() -> @Sendable () -> Void {
             let over = DispatchSemaphore(value: 0)
             ProcessInfo.processInfo.performExpiringActivity(withReason: "LamplighterKit sends") { isExpired in
-                // iOS calls it again when the time is over, while the first call waits.
+                // iOS calls the block again when the background time has expired, while the first call waits.
                 if isExpired { over.signal() } else { over.wait() }
             }
             return { over.signal() }

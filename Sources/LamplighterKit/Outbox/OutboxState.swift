@@ -89,8 +89,8 @@ struct OutboxState: Codable, Hashable, Sendable {
         guard isOut != true else { return }
         let at = stamp(now)
         var startedAt = isPending ? nil : followed[activity]?.startedAt ?? at
-        // iOS ends an activity after 8 hours. An older start is of a clock that was set since: the gateway would find
-        // that the card is over, and a later one would be refused.
+        // iOS ends an activity after 8 hours. An older start is of a clock that was set since: the gateway would take
+        // the card for an ended one, and refuse a later card.
         if let time = startedAt, !(0..<Self.longestLife).contains(at - time) { startedAt = at }
         followed[activity] = Followed(
             name: name, attributesType: attributesType, number: lastNumber + 1, startedAt: startedAt)

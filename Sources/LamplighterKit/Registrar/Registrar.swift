@@ -75,14 +75,14 @@ actor Registrar {
         }
     }
 
-    /// Finds cards and tokens that no sequence told of, and the ends of cards while the app was away.
+    /// Finds cards and tokens that no sequence reported, and the ends of cards while the app was away.
     private func look(at source: some ActivitySource) async {
         _ = await find(source)
         // ActivityKit may need a moment after launch to list them all.
         await clock.sleep(5)
         let cards = await find(source)
-        // Nothing is removed on a guess. An extension may list nothing, and so may an app just after its launch. APNs
-        // tells of the last card if it went while the app was away.
+        // Nothing is removed on a guess. An extension may list nothing, and so may an app just after its launch. APNs's
+        // 410 reports the last card, if it went while the app was away.
         guard isApp, !cards.isEmpty || !source.isOn else { return }
         let living = cards.filter { $0.state?.isOver != true }.map(\.id)
         await outbox.keep(Set(living), of: source.attributesType)

@@ -90,7 +90,7 @@ public final class SimulatedActivities: Sendable {
         leave(id)
     }
 
-    /// A card leaves the list while the app is away: no sequence tells of it.
+    /// A card leaves the list while the app is away. No sequence reports it.
     public func leave(_ id: String) {
         withState { state in
             state.activities[id]?.endSequences()
@@ -130,7 +130,7 @@ public final class SimulatedActivities: Sendable {
     /// The next looks find an empty list: just after a launch some, in an extension all (`.max`).
     public func listNothing(looks: Int) { withState { $0.emptyLooks = looks } }
 
-    /// Values change, and no sequence tells of it.
+    /// Values change, and no sequence reports the change.
     public func setSilent(_ isSilent: Bool) { withState { $0.isSilent = isSilent } }
 
     /// All sequences of all cards end, and the cards live on.

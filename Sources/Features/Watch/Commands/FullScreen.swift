@@ -2,8 +2,8 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// The terminal's alternate screen in raw mode. It draws pages in place and tells of keys and signals. The terminal is
-/// as before after `restore`.
+/// The terminal's alternate screen in raw mode. It draws pages in place and reports keys and signals. `restore` brings
+/// the terminal's old state back.
 final class FullScreen: Sendable {
     enum Event: Sendable, Equatable { case quit, resized, key(Character) }
 
