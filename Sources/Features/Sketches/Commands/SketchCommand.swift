@@ -7,8 +7,8 @@ struct SketchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         name: "sketch", "Set, list, show or delete sketches: how the console draws the cards of an attributes type.",
         details: """
-            The file holds {"card": …} in the language of docs/features/sketches.md: rows and columns of texts, symbols, bars and \
-            timers. The app draws its own cards; a sketch only helps who composes a push.
+            The file holds {"card": …} in the language of docs/features/sketches.md: rows and columns of texts, symbols, \
+            bars and timers. The app draws its own cards; a sketch only helps people who compose a push.
             """,
         examples: "sketch set MatchAttributes match.sketch.json", "sketch list", "sketch show MatchAttributes",
         subcommands: [Set.self, List.self, Show.self, Delete.self])
