@@ -65,7 +65,7 @@ public final class LaneTransport: PushTransport {
         guard !page.isEmpty else { return PageOutcome() }
         requests.add(page.count)
         let outcome: PageOutcome = await withCheckedContinuation { continuation in
-            let answers = PageAnswers(page.count, handover, requests, continuation)
+            let answers = PageAnswers(page.count, of: page.numbers, handover, requests, continuation)
             let shared = SharedPage(page, push, permission, answers)
             if !queue.post(shared) { PagePart(shared: shared, range: page.entries.indices).settleUnsent(.cancelled) }
         }

@@ -19,6 +19,8 @@ package final class PageAnswers: Sendable, Hashable {
     }
 
     private let state: Mutex<State>
+    /// The sent entries' indices in the page of which they are a part. Nil: they are the whole page.
+    private let numbers: [Int]?
     /// With so few entries left the page is nearly done.
     private let few: Int
     /// The sender takes the page back while some requests are open.
@@ -27,8 +29,10 @@ package final class PageAnswers: Sendable, Hashable {
     private let load: RequestCount
 
     package init(
-        _ count: Int, _ handover: Handover?, _ load: RequestCount, _ sender: CheckedContinuation<PageOutcome, Never>
+        _ count: Int, of numbers: [Int]? = nil, _ handover: Handover?, _ load: RequestCount,
+        _ sender: CheckedContinuation<PageOutcome, Never>
     ) {
+        self.numbers = numbers
         few = count / Handover.nearlyDoneShare
         takesOpen = handover != nil
         self.load = load
@@ -56,10 +60,15 @@ package final class PageAnswers: Sendable, Hashable {
         guard let sender = state.sender.take() else { return nil }
         var outcome = state.outcome
         state.outcome = PageOutcome()
-        outcome.exceptions.sort { $0.index < $1.index }
-        outcome.open = state.open.sorted()
-        outcome.late = outcome.open.isEmpty ? [] : [LateAnswers(self)]
+        outcome.exceptions = numbered(outcome.exceptions.sorted { $0.index < $1.index })
+        outcome.open = state.open.sorted().map { numbers?[$0] ?? $0 }
+        outcome.late = outcome.open.isEmpty ? [] : [self]
         return (sender, outcome)
+    }
+
+    private func numbered(_ found: [PageOutcome.Exception]) -> [PageOutcome.Exception] {
+        guard let numbers else { return found }
+        return found.map { PageOutcome.Exception(index: numbers[$0.index], outcome: $0.outcome) }
     }
 
     /// Adds the answer to an open request.
@@ -88,8 +97,8 @@ package final class PageAnswers: Sendable, Hashable {
     /// Waits for answers to open requests of the page that the sender has back. One task at a time may ask.
     /// - Returns: what has come since the last call, also acceptances; empty once each open request had its answer
     package func next() async -> [PageOutcome.Exception] {
-        await withCheckedContinuation { reader in
-            let found: [PageOutcome.Exception]? = state.withLock { state in
+        let found: [PageOutcome.Exception] = await withCheckedContinuation { reader in
+            let ready: [PageOutcome.Exception]? = state.withLock { state in
                 if state.late.isEmpty, !state.open.isEmpty {
                     state.reader = reader
                     return nil
@@ -97,16 +106,18 @@ package final class PageAnswers: Sendable, Hashable {
                 defer { state.late = [] }
                 return state.late
             }
-            if let found { reader.resume(returning: found) }
+            if let ready { reader.resume(returning: ready) }
         }
+        return numbered(found)
     }
 
     /// The answers that came since the last call.
     package func more() -> [PageOutcome.Exception] {
-        state.withLock { state in
+        let found = state.withLock { state in
             defer { state.late = [] }
             return state.late
         }
+        return numbered(found)
     }
 
     package static func == (one: PageAnswers, other: PageAnswers) -> Bool { one === other }

@@ -3,7 +3,7 @@ public import LiveActivity
 /// The outcomes of a page. Acceptances are counted, and everything else is listed, because it is rare.
 public struct PageOutcome: Sendable, Hashable {
     public struct Exception: Sendable, Hashable {
-        /// Index of the entry in the page.
+        /// Index of the entry in the page, also if only a part of the page was sent.
         public var index: Int
         public var outcome: PushOutcome
 
@@ -20,7 +20,7 @@ public struct PageOutcome: Sendable, Hashable {
     /// the sender takes open requests (`Handover`).
     public var open: [Int] = []
     /// Bring the answers to the open requests, each within the time of one request.
-    public var late: [LateAnswers] = []
+    package var late: [PageAnswers] = []
 
     public init(accepted: Int = 0, exceptions: [Exception] = []) {
         self.accepted = accepted
@@ -29,35 +29,20 @@ public struct PageOutcome: Sendable, Hashable {
 
     /// The same outcome, other than `.accepted`, for every entry of a page.
     public init(all page: TokenPage, _ outcome: PushOutcome) {
-        self.init(exceptions: page.entries.indices.map { Exception(index: $0, outcome: outcome) })
-    }
-}
-
-/// Brings the answers to the open requests of a page, under the indices of the page's entries.
-public struct LateAnswers: Sendable, Hashable {
-    private let answers: PageAnswers
-    /// The page's index by the index in the part that was sent; nil: the part was the whole page.
-    private let indices: [Int]?
-
-    init(_ answers: PageAnswers) { (self.answers, indices) = (answers, nil) }
-
-    private init(_ answers: PageAnswers, _ indices: [Int]) { (self.answers, self.indices) = (answers, indices) }
-
-    /// The late answers for the page that this page was a part of.
-    /// - Parameter whole: the whole page's index by the index in this page
-    public func inside(_ whole: [Int]) -> LateAnswers {
-        LateAnswers(answers, indices.map { $0.map { whole[$0] } } ?? whole)
+        self.init(exceptions: page.entries.indices.map { Exception(index: page.number($0), outcome: outcome) })
     }
 
-    /// Waits for answers. One task at a time may ask.
-    /// - Returns: what has come since the last call, also acceptances; empty once each open request had its answer
-    public func next() async -> [PageOutcome.Exception] { placed(await answers.next()) }
-
-    /// The answers that came since the last call. Empty: none.
-    public func more() -> [PageOutcome.Exception] { placed(answers.more()) }
-
-    private func placed(_ found: [PageOutcome.Exception]) -> [PageOutcome.Exception] {
-        guard let indices else { return found }
-        return found.map { PageOutcome.Exception(index: indices[$0.index], outcome: $0.outcome) }
+    /// Adds the outcome of another part of the page.
+    public static func += (sum: inout PageOutcome, part: PageOutcome) {
+        sum.accepted += part.accepted
+        sum.late += part.late
+        if !part.exceptions.isEmpty {
+            sum.exceptions += part.exceptions
+            sum.exceptions.sort { $0.index < $1.index }
+        }
+        if !part.open.isEmpty {
+            sum.open += part.open
+            sum.open.sort()
+        }
     }
 }

@@ -1,6 +1,19 @@
 /// Up to about a thousand tokens in one buffer, read, sent and settled together. It allocates no memory for each token.
 public struct TokenPage: Sendable {
     public struct Entry: Sendable, Hashable {
+        /// How the entry's request goes out. Entries with the same route are sent together.
+        public struct Route: OptionSet, Sendable, Hashable {
+            public let rawValue: UInt8
+            public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+            /// The request and its answer are kept.
+            public static let traced = Route(rawValue: 1)
+            /// The entry gets the variant of the push.
+            public static let variant = Route(rawValue: 2)
+            /// The request goes to the app's other environment.
+            public static let elsewhere = Route(rawValue: 4)
+        }
+
         /// Where the channel's stored form begins in `bytes`; the token follows it directly.
         public var offset: UInt32
         public var channelLength: UInt16
@@ -9,6 +22,7 @@ public struct TokenPage: Sendable {
         public var attempt: UInt16
         /// The device's user has switched frequent updates off, so the device has a smaller budget.
         public var isInfrequent: Bool
+        public var route: Route = []
         /// Minutes from the activity's start to the registration; negative if the activity starts later.
         public var minutes: Int32
         /// The time of the registration (`action_ts_ms`), epoch milliseconds. It is compared with a 410's timestamp.
@@ -24,6 +38,8 @@ public struct TokenPage: Sendable {
 
     public private(set) var bytes: [UInt8] = []
     public private(set) var entries: [Entry] = []
+    /// The entries' indices in the page of which this page is a part. Nil: it is a whole page.
+    public private(set) var numbers: [Int]?
 
     public init() {}
 
@@ -38,11 +54,11 @@ public struct TokenPage: Sendable {
     /// Adds an entry. `channel` is 1 to 65,535 bytes in stored form, and `token` 1 to `PushToken.maximumBytes` bytes.
     public mutating func append(
         channel: some Collection<UInt8>, token: some Collection<UInt8>, registeredAt: Int64, attempt: Int = 0,
-        isInfrequent: Bool = false, minutes: Int32 = 0
+        isInfrequent: Bool = false, minutes: Int32 = 0, route: Entry.Route = []
     ) {
         let entry = Entry(
             offset: UInt32(bytes.count), channelLength: UInt16(channel.count), tokenLength: UInt16(token.count),
-            attempt: UInt16(clamping: attempt), isInfrequent: isInfrequent, minutes: minutes,
+            attempt: UInt16(clamping: attempt), isInfrequent: isInfrequent, route: route, minutes: minutes,
             registeredAt: registeredAt)
         bytes.append(contentsOf: channel)
         bytes.append(contentsOf: token)
@@ -72,11 +88,28 @@ public struct TokenPage: Sendable {
     public func channel(_ index: Int) -> ArraySlice<UInt8> { bytes[entries[index].channelRange] }
     public func token(_ index: Int) -> ArraySlice<UInt8> { bytes[entries[index].tokenRange] }
 
+    public subscript(route index: Int) -> Entry.Route {
+        get { entries[index].route }
+        set { entries[index].route = newValue }
+    }
+
     /// The page with only the entries that `isIncluded` accepts (by index). The buffer stays as it is.
     public func filtered(_ isIncluded: (Int) -> Bool) -> TokenPage {
         var page = self
+        page.numbers = nil
         page.entries.removeAll(keepingCapacity: true)
         for index in entries.indices where isIncluded(index) { page.entries.append(entries[index]) }
         return page
     }
+
+    /// Some entries of the page. A sender reports their outcomes under their indices in the whole page (`number`).
+    public func part(_ indices: [Int]) -> TokenPage {
+        var part = self
+        part.entries = indices.map { entries[$0] }
+        part.numbers = indices.map(number)
+        return part
+    }
+
+    /// The index of an entry in the whole page.
+    public func number(_ index: Int) -> Int { numbers?[index] ?? index }
 }

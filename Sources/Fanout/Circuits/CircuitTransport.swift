@@ -28,10 +28,9 @@ struct CircuitTransport<Push: Sendable>: PushTransport {
     private func probe(
         _ page: TokenPage, _ push: Push, while permission: any SendPermission, _ handover: Handover?
     ) async -> PageOutcome {
-        var plan = PagePlan(probing: page.count)
         // The probe waits for its answer, because nothing else proves that the app may send.
-        let first = await transport.sendPart(plan.parts[0], of: page, push, while: permission, nil)
-        let answer = first.exceptions.first?.outcome ?? .accepted
+        var outcome = await transport.send(page.part([0]), push, while: permission, nil)
+        let answer = outcome.exceptions.first?.outcome ?? .accepted
         guard !answer.haltsApp else {
             circuits.probed(app, hasPassed: false)
             return PageOutcome(all: page, answer)
@@ -42,8 +41,11 @@ struct CircuitTransport<Push: Sendable>: PushTransport {
             return PageOutcome(all: page, answer)
         }
         circuits.probed(app, hasPassed: true)
-        plan.add([first, await transport.sendPart(plan.parts[1], of: page, push, while: permission, handover)])
-        return plan.outcome
+        if page.count > 1 {
+            let rest = page.part(Array(page.entries.indices.dropFirst()))
+            outcome += await transport.send(rest, push, while: permission, handover)
+        }
+        return outcome
     }
 }
 

@@ -15,15 +15,19 @@ struct OpenPage: Sendable {
     let app: WorkerApp
     let name: ActivityName
     let record: PushRecord
+    /// An open request, and how it went out.
+    struct Request: Sendable {
+        let request: OpenRequest
+        let route: TokenPage.Entry.Route
+    }
+
     /// By index in the page.
-    let requests: [Int: OpenRequest]
-    let answers: [LateAnswers]
-    /// Indices of the requests that went to the app's other environment.
-    let elsewhere: Set<Int>
-    /// For a start: the notes of earlier starts, by index.
-    let notes: [Int: [UInt8]]
-    /// The request whose exchanges are kept, if it is open.
-    let traced: Environments.Traced?
+    let requests: [Int: Request]
+    let answers: [PageAnswers]
+    /// For a start: the notes of earlier starts, by channel.
+    let notes: [[UInt8]: [UInt8]]
+    /// The exchanges of the request with the route `traced`.
+    let trace: ExchangeRecorder?
     /// How long Redis is asked, on the worker's clock, milliseconds. The requests may lapse before.
     let until: Int64
     /// That of the run that sent the page.
@@ -48,29 +52,26 @@ struct OpenPage: Sendable {
     }
 
     private func settle(_ found: [PageOutcome.Exception]) async {
-        let found = found.filter { requests[$0.index] != nil }
-        let channels = found.compactMap { answer in
-            requests[answer.index].map { request in
-                var channel = request.channel
-                channel.openID = request.id
-                return channel
-            }
-        }
-        let page = TokenPage(channels)
-        var outcome = PageOutcome()
-        for (position, answer) in found.enumerated() {
+        var (page, outcome, channels) = (TokenPage(), PageOutcome(), [WaitingChannel]())
+        for answer in found {
+            guard let open = requests[answer.index] else { continue }
             let settled = settled(answer.outcome)
             if settled == .accepted {
                 outcome.accepted += 1
             } else {
-                outcome.exceptions.append(.init(index: position, outcome: settled))
+                outcome.exceptions.append(.init(index: channels.count, outcome: settled))
             }
+            var channel = open.request.channel
+            channel.openID = open.request.id
+            channels.append(channel)
+            page.append(channel, route: open.route)
         }
-        let report = context.report(
-            app, page, outcome, record, elsewhere: Set(found.indices.filter { elsewhere.contains(found[$0].index) }))
+        let report = context.report(app, page, outcome, record)
         context.metrics.rejected(app.key, report.errors)
-        if record.event == .start { await removeNotes(page, outcome, report, found.map(\.index)) }
-        if let traced, found.contains(where: { $0.index == traced.index }) { await keep(traced) }
+        if record.event == .start { await removeNotes(page, outcome, report) }
+        if let trace, let traced = page.entries.first(where: { $0.route.contains(.traced) }) {
+            await keep(trace, attempt: Int(traced.attempt) + 1)
+        }
         _ = await context.updateCircuit(app, report, log)
         if report.delivered > 0 {
             let size = state.reach(record) ? PushSize(targets: record.targetsSoFar) : nil
@@ -124,22 +125,15 @@ struct OpenPage: Sendable {
         await repeated(log, while: { context.now < until }, body)
     }
 
-    private func removeNotes(
-        _ page: TokenPage, _ outcome: PageOutcome, _ report: PageReport, _ indices: [Int]
-    ) async {
-        let before = Dictionary(
-            uniqueKeysWithValues: indices.enumerated().compactMap { position, index in
-                notes[index].map { (position, $0) }
-            })
+    private func removeNotes(_ page: TokenPage, _ outcome: PageOutcome, _ report: PageReport) async {
         _ = await ask { () async throws(StoreError) in
-            try await context.removeNotes(app.key, name, page, outcome, report, before: before)
+            try await context.removeNotes(app.key, name, page, outcome, report, before: notes)
         }
     }
 
-    private func keep(_ traced: Environments.Traced) async {
-        guard let request = requests[traced.index] else { return }
+    private func keep(_ trace: ExchangeRecorder, attempt: Int) async {
         _ = await ask { () async throws(StoreError) in
-            try await context.keep(traced.trace, attempt: request.channel.attempts + 1, app.key, name, record)
+            try await context.keep(trace, attempt: attempt, app.key, name, record)
         }
     }
 }

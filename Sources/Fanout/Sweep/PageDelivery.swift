@@ -91,8 +91,8 @@ struct PageDelivery: Sendable {
         var report: PageReport
         /// Give it to `follow` when the page is settled. Nil: each entry has a decision.
         var open: OpenPage?
-        /// By index in the page. The settlement notes them.
-        var requests: [Int: OpenRequest] { open?.requests ?? [:] }
+        /// The settlement notes them.
+        var requests: [OpenRequest] { open.map { $0.requests.values.map(\.request) } ?? [] }
         /// The channels of the page that have the push.
         func reachedChannels(of page: TokenPage) -> Set<[UInt8]> {
             Set(report.deliveredIndices(page).map { Array(page.channel($0)) })
@@ -101,48 +101,51 @@ struct PageDelivery: Sendable {
 
     /// Sends a page.
     /// - Parameters:
+    ///   - page: entries with the route `variant` get `broadcastChannelPush`
     ///   - place: given back when the page is nearly done
-    ///   - elsewhere: indices of the entries known to live in the other environment
-    ///   - onBroadcastChannel: indices of the entries that get `broadcastChannelPush`
     ///   - time: boot-clock milliseconds after which no request leaves this machine
     ///   - channel: the waiting channel of an entry, for a page of retries
     /// - Returns: nil if there is nothing to settle
     func sendPage(
-        _ page: TokenPage, _ outgoing: Outgoing, _ place: PageSlot, elsewhere: Set<Int>,
-        onBroadcastChannel: Set<Int> = [], until time: Int64?, channel: ((Int) -> WaitingChannel)? = nil
+        _ page: TokenPage, _ outgoing: Outgoing, _ place: PageSlot, until time: Int64?,
+        channel: ((Int) -> WaitingChannel)? = nil
     ) async -> Sent? {
         // Check the lease here, because the process may have been suspended since the page was read.
         guard held.isLive else { return lost() }
         let isStart = outgoing.record.event == .start
-        let notes = isStart ? await noteStarted(page, outgoing, besides: onBroadcastChannel) : [:]
+        let notes = isStart ? await noteStarted(page, outgoing) : [:]
         guard let notes else { return nil }
+        var page = page
         let traced = outgoing.record.isTraced ? await traced(page, outgoing.record) : nil
+        if let traced { page[route: traced].insert(.traced) }
+        let trace = traced.map { _ in ExchangeRecorder() }
         context.metrics.pageBegan(app.key)
         let spanStart = context.spanStart(outgoing.record)
         let sent = await app.environments.sendParts(
-            page, outgoing.push, variant: outgoing.broadcastChannelPush.map { ($0, onBroadcastChannel) },
-            known: elsewhere, traced: traced, while: held.permission(until: time), Handover { place.nearlyDone() })
+            page, outgoing.push, variant: outgoing.broadcastChannelPush, trace: trace,
+            while: held.permission(until: time), Handover { place.nearlyDone() })
         context.metrics.pageEnded(app.key)
         // Before the page is settled, so that a final push has its whole trace.
-        if let traced, !sent.outcome.open.contains(traced.index) { await keep(traced, page, outgoing.record) }
-        let report = context.report(app, page, sent.outcome, outgoing.record, elsewhere: sent.elsewhere)
+        if let traced, let trace, !sent.outcome.open.contains(traced) {
+            await keep(trace, of: traced, page, outgoing.record)
+        }
+        let report = context.report(app, sent.page, sent.outcome, outgoing.record)
         context.addPageSpan(
             channel == nil ? "page" : "retry", app.key, outgoing.record, from: spanStart, tokens: page.count, report)
         // A page that was refused as a whole is one refusal: its other requests did not leave this machine.
         let refusal = report.halt.map { [$0.reason: 1] } ?? [:]
         context.metrics.rejected(app.key, report.isUnsent ? refusal : report.errors)
-        let newlyFound = sent.found.filter { !elsewhere.contains($0) }
-        if !newlyFound.isEmpty {
+        if !sent.found.isEmpty {
             // If this write is lost, the next send finds out again.
             let place = outgoing.record.startTokens ?? .activity(lease.name)
-            try? await store.otherEnvironment.remember(app.key, place, page, newlyFound)
+            try? await store.otherEnvironment.remember(app.key, place, page, sent.found)
         }
         if isStart { await removeNotes(page, sent.outcome, report, before: notes) }
         if let pause = await context.updateCircuit(app, report, log) { state.change { $0.pause = pause } }
         guard report.isUnsent else {
             return Sent(
                 record: outgoing.record, report: report,
-                open: open(page, sent, outgoing.record, notes, traced, channel))
+                open: open(sent, outgoing.record, notes, trace, channel))
         }
         guard held.isLive else { return lost() }
         // No request left this machine. This worker reads the page again when the app's circuit closes. If this worker
@@ -158,23 +161,22 @@ struct PageDelivery: Sendable {
 
     /// The open requests of a page. It keeps copies of what they need, so that the page can go.
     private func open(
-        _ page: TokenPage, _ sent: PagePlan, _ record: PushRecord, _ notes: [Int: [UInt8]],
-        _ traced: Environments.Traced?, _ channel: ((Int) -> WaitingChannel)?
+        _ sent: PagePlan, _ record: PushRecord, _ notes: [[UInt8]: [UInt8]], _ trace: ExchangeRecorder?,
+        _ channel: ((Int) -> WaitingChannel)?
     ) -> OpenPage? {
         let indices = sent.outcome.open
         if indices.isEmpty { return nil }
         let length = timeToTell
         let requests = indices.map { index in
-            let waiting = channel?(index) ?? WaitingChannel(page, index, of: record.id)
-            return (index, OpenRequest(context.openRequests.nextID(), waiting, for: length))
+            let waiting = channel?(index) ?? WaitingChannel(sent.page, index, of: record.id)
+            let request = OpenRequest(context.openRequests.nextID(), waiting, for: length)
+            return (index, OpenPage.Request(request: request, route: sent.page[route: index]))
         }
-        let isOpen = Set(indices)
         return OpenPage(
             context: context, app: app, name: lease.name, record: record,
-            requests: Dictionary(uniqueKeysWithValues: requests), answers: sent.outcome.late,
-            elsewhere: sent.elsewhere.intersection(isOpen), notes: notes.filter { isOpen.contains($0.key) },
-            traced: traced.flatMap { isOpen.contains($0.index) ? $0 : nil },
-            until: context.now + length.milliseconds * (record.event == .end ? 2 : 1), state: state, log: log)
+            requests: Dictionary(uniqueKeysWithValues: requests), answers: sent.outcome.late, notes: notes,
+            trace: trace, until: context.now + length.milliseconds * (record.event == .end ? 2 : 1), state: state,
+            log: log)
     }
 
     /// Receives the answers to the open requests of a page that is settled.
@@ -235,22 +237,20 @@ extension PageDelivery {
 extension PageDelivery {
     /// Notes the channels of a page as started channels, before the page is sent. A device may register its token
     /// before the page's last answer comes. Pushes that are published from then on are kept for it.
-    /// - Parameter onBroadcastChannel: indices of entries with updates from a broadcast channel: they register no token
-    /// - Returns: the notes of earlier starts, by the page's index; nil if the run is lost
-    private func noteStarted(
-        _ page: TokenPage, _ outgoing: Outgoing, besides onBroadcastChannel: Set<Int>
-    ) async -> [Int: [UInt8]]? {
-        let indices = page.entries.indices.filter { !onBroadcastChannel.contains($0) }
+    /// Entries with the variant take their updates from the broadcast channel, so they register no token.
+    /// - Returns: the notes of earlier starts, by channel; nil if the run is lost
+    private func noteStarted(_ page: TokenPage, _ outgoing: Outgoing) async -> [[UInt8]: [UInt8]]? {
+        let channels = page.entries.indices.filter { !page[route: $0].contains(.variant) }
+            .map { Array(page.channel($0)) }
         let before = await ask { () async throws(StoreError) in
             try await store.lateJoiners.expect(
-                app.key, lease.name, indices.map { Array(page.channel($0)) }, startedBy: outgoing.record.sequence,
-                now: store.time.now())
+                app.key, lease.name, channels, startedBy: outgoing.record.sequence, now: store.time.now())
         }
-        return before.map { Dictionary(zip(indices, $0).compactMap { index, note in note.map { (index, $0) } }) { $1 } }
+        return before.map { Dictionary(zip(channels, $0).compactMap { key, note in note.map { (key, $0) } }) { $1 } }
     }
 
     private func removeNotes(
-        _ page: TokenPage, _ outcome: PageOutcome, _ report: PageReport, before: [Int: [UInt8]]
+        _ page: TokenPage, _ outcome: PageOutcome, _ report: PageReport, before: [[UInt8]: [UInt8]]
     ) async {
         _ = await held.repeatWhileLive(log) { () async throws(StoreError) in
             try await context.removeNotes(app.key, lease.name, page, outcome, report, before: before)
@@ -259,19 +259,17 @@ extension PageDelivery {
 }
 
 extension PageDelivery {
-    /// The entry whose exchanges are kept. Nil if the page has not the channel, or if Redis did not tell which it is:
-    /// a trace is no reason to send a page twice.
-    private func traced(_ page: TokenPage, _ record: PushRecord) async -> Environments.Traced? {
-        guard let channel = try? await store.traces.channel(app.key, lease.name, record.id),
-            let index = page.entries.indices.first(where: { page.channel($0).elementsEqual(channel) })
-        else { return nil }
-        return Environments.Traced(index: index)
+    /// The index of the entry whose exchanges are kept. Nil if the page has not the channel, or if Redis did not tell
+    /// which it is: a trace is no reason to send a page twice.
+    private func traced(_ page: TokenPage, _ record: PushRecord) async -> Int? {
+        guard let channel = try? await store.traces.channel(app.key, lease.name, record.id) else { return nil }
+        return page.entries.indices.first { page.channel($0).elementsEqual(channel) }
     }
 
-    private func keep(_ traced: Environments.Traced, _ page: TokenPage, _ record: PushRecord) async {
-        let attempt = Int(page.entries[traced.index].attempt) + 1
+    private func keep(_ trace: ExchangeRecorder, of index: Int, _ page: TokenPage, _ record: PushRecord) async {
+        let attempt = Int(page.entries[index].attempt) + 1
         _ = await held.repeatWhileLive(log) { () async throws(StoreError) in
-            try await context.keep(traced.trace, attempt: attempt, app.key, lease.name, record)
+            try await context.keep(trace, attempt: attempt, app.key, lease.name, record)
         }
     }
 }

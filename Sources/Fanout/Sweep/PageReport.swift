@@ -52,17 +52,17 @@ struct PageReport {
     private var isAnswered = false
 
     /// - Parameters:
+    ///   - page: its entries have the routes of their outcomes. If the app's other environment refuses the credentials
+    ///     or the topic, or cannot be reached, the app and the push go on, and these tokens are tried again.
     ///   - now: epoch ms
     ///   - deadline: epoch ms after which no token is tried
     ///   - triesOnce: the push has no retries
-    ///   - elsewhere: indices of entries whose outcome came from the app's other environment. If it refuses the
-    ///     credentials or the topic, or cannot be reached, the app and the push go on. These tokens are tried again.
     ///   - attributesType: for a start, the type under which its tokens are registered
     ///   - pause: gives the time for which the circuit stays open after a halting answer
     ///   - random: gives random numbers in 0 ..< 1 for the backoff
     init(
         _ page: TokenPage, _ outcome: PageOutcome, now: Int64, deadline: Int64, triesOnce: Bool, backoff: RetryPolicy,
-        elsewhere: Set<Int> = [], attributesType: String? = nil, pause: (Halt) -> Duration, random: () -> Double
+        attributesType: String? = nil, pause: (Halt) -> Duration, random: () -> Double
     ) {
         open = outcome.open
         delivered = outcome.accepted
@@ -70,7 +70,7 @@ struct PageReport {
         for exception in outcome.exceptions where page.entries.indices.contains(exception.index) {
             let index = exception.index
             let attempt = Attempt(
-                made: Int(page.entries[index].attempt), isElsewhere: elsewhere.contains(index), now: now,
+                made: Int(page.entries[index].attempt), isElsewhere: page[route: index].contains(.elsewhere), now: now,
                 deadline: deadline, triesOnce: triesOnce, backoff: backoff, fraction: random())
             switch exception.outcome {
             case .accepted:
@@ -206,13 +206,12 @@ struct Attempt {
 /// Acts on answers of APNs, whether their page still waits for them or they come late.
 extension WorkerContext {
     /// The decision for each token that was answered. Counts the verdicts for the prune guard.
-    /// - Parameter elsewhere: indices of entries that were answered by the app's other environment
     func report(
-        _ app: WorkerApp, _ page: TokenPage, _ outcome: PageOutcome, _ record: PushRecord, elsewhere: Set<Int>
+        _ app: WorkerApp, _ page: TokenPage, _ outcome: PageOutcome, _ record: PushRecord
     ) -> PageReport {
         let report = PageReport(
             page, outcome, now: store.time.now(), deadline: record.deadline, triesOnce: record.expiry == 0,
-            backoff: options.retries, elsewhere: elsewhere,
+            backoff: options.retries,
             attributesType: record.event == .start ? record.attributesType ?? "" : nil,
             pause: { circuits.nextPause(app.key, $0) }, random: { Double.random(in: 0..<1) })
         verdictLog.note(app.key, report.verdicts, now: store.time.now())
@@ -242,10 +241,10 @@ extension WorkerContext {
 
     /// Takes back the notes of channels that got no card from a start, because APNs refused their only attempt for
     /// good. If the worker dies before this, their notes stay for 8 h without effect.
-    /// - Parameter before: the notes of earlier starts, by index in the page
+    /// - Parameter before: the notes of earlier starts, by channel
     func removeNotes(
         _ app: AppKey, _ name: ActivityName, _ page: TokenPage, _ outcome: PageOutcome, _ report: PageReport,
-        before: [Int: [UInt8]]
+        before: [[UInt8]: [UInt8]]
     ) async throws(StoreError) {
         let answered = Set(
             outcome.exceptions.filter { if case .rejected = $0.outcome { true } else { false } }.map(\.index))
@@ -254,8 +253,8 @@ extension WorkerContext {
             return page.entries[exception.index].attempt == 0 && answered.contains(exception.index)
         }
         if unreached.isEmpty { return }
-        try await store.lateJoiners.expectNothing(
-            app, name, unreached.map { (Array(page.channel($0.index)), before[$0.index]) })
+        let channels = unreached.map { Array(page.channel($0.index)) }
+        try await store.lateJoiners.expectNothing(app, name, channels.map { ($0, before[$0]) })
     }
 
     /// Keeps the exchanges of a traced token.

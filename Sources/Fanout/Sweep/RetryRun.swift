@@ -131,20 +131,17 @@ struct RetryRun: Sendable {
     private func deliver(
         _ waiting: [WaitingChannel], _ record: PushRecord, _ place: PageSlot, until time: Int64?
     ) async {
-        let page = TokenPage(waiting)
+        var page = TokenPage(waiting)
         let outgoing = PageDelivery.Outgoing(record, delivery.app, lease.name, isLate: waiting[0].isLate)
-        var onBroadcastChannel: Set<Int> = []
         if outgoing.broadcastChannelPush != nil {
-            let capable = await delivery.ask { () async throws(StoreError) in
-                try await store.channels.withIOS18(lease.app, page)
+            let routed = await delivery.ask { [page] () async throws(StoreError) in
+                try await store.channels.routingIOS18(lease.app, page, to: .variant)
             }
-            guard let capable else { return }
-            onBroadcastChannel = capable
+            guard let routed else { return }
+            page = routed
         }
         guard delivery.mayGoOn else { return }
-        let sent = await delivery.sendPage(
-            page, outgoing, place, elsewhere: Set(waiting.indices.filter { waiting[$0].livesElsewhere }),
-            onBroadcastChannel: onBroadcastChannel, until: time, channel: { waiting[$0] })
+        let sent = await delivery.sendPage(page, outgoing, place, until: time, channel: { waiting[$0] })
         guard let report = sent?.report else { return }
         if report.delivered > 0 {
             // A late joiner's card did not exist when the push went out.
@@ -156,7 +153,7 @@ struct RetryRun: Sendable {
         var settlement = RetrySettlement(
             waiting, report, endedAt: record.event == .end ? store.time.now() : nil,
             staleBefore: record.event == .start ? context.staleBefore : nil)
-        for request in sent?.requests.values ?? [:].values { settlement.leaveOpen(request) }
+        for request in sent?.requests ?? [] { settlement.leaveOpen(request) }
         await settle(settlement, of: sent)
     }
 

@@ -74,9 +74,12 @@ extension TokenPage {
         self.init(
             reservingEntries: waiting.count,
             bytes: waiting.reduce(0) { $0 + $1.channel.count + ($1.token?.count ?? 0) })
-        for one in waiting {
-            append(
-                channel: one.channel, token: one.token ?? [], registeredAt: one.registeredAt, attempt: one.attempts)
-        }
+        for one in waiting { append(one, route: one.livesElsewhere ? .elsewhere : []) }
+    }
+
+    mutating func append(_ waiting: WaitingChannel, route: Entry.Route) {
+        append(
+            channel: waiting.channel, token: waiting.token ?? [], registeredAt: waiting.registeredAt,
+            attempt: waiting.attempts, route: route)
     }
 }

@@ -13,7 +13,7 @@ extension Sweep {
     ) async throws(StoreError) -> (Page, ScanPosition) {
         let (tokens, next, counts) = try await store.tokens.markedPage(
             lease.app, starts, from: position, to: limit, limit: delivery.pageSize)
-        let audience = try await store.channels.filter(lease.app, tokens, claim.record.audience)
+        var audience = try await store.channels.filter(lease.app, tokens, claim.record.audience)
         if audience.isEmpty { return (Page(), next) }
         // Only two marks apply to start tokens: the quarantine and the other environment.
         let marks =
@@ -22,10 +22,10 @@ extension Sweep {
         let sendUntil = context.startsSentUntil
         let facts = try await store.sweeps.startFacts(
             lease.app, lease.name, store.tokens, audience, of: claim.record)
-        let capable = splits ? try await store.channels.withIOS18(lease.app, audience) : []
+        if splits { audience = try await store.channels.routingIOS18(lease.app, audience, to: .variant) }
         var page = Page()
         page.sendUntil = sendUntil
-        var sent: [Int] = []
+        var sent: Set<Int> = []
         for index in 0..<audience.count {
             if facts.isClosed {
                 page.skipped += 1
@@ -39,13 +39,11 @@ extension Sweep {
             } else if marks[index].contains(.quarantined) {
                 page.quarantined += 1
             } else {
-                if marks[index].contains(.elsewhere) { page.elsewhere.insert(sent.count) }
-                if capable.contains(index) { page.onBroadcastChannel.insert(sent.count) }
-                sent.append(index)
+                if marks[index].contains(.elsewhere) { audience[route: index].insert(.elsewhere) }
+                sent.insert(index)
             }
         }
-        let wanted = Set(sent)
-        page.tokens = audience.filtered(wanted.contains)
+        page.tokens = audience.filtered(sent.contains)
         return (page, next)
     }
 }

@@ -25,10 +25,6 @@ struct Sweep: Sendable {
         var skipped = 0
         /// For a start: how many more channels get nothing, because their users dismissed the name's card.
         var dismissed = 0
-        /// Indices of the `tokens` that live in the app's other APNs environment.
-        var elsewhere: Set<Int> = []
-        /// For a start: indices of the tokens whose activities are to take updates from the name's broadcast channel.
-        var onBroadcastChannel: Set<Int> = []
         /// For a start: the page may be sent until this time on the worker's clock.
         var sendUntil: Int64?
         /// For a catch-up: the arrivals that this page processes.
@@ -157,8 +153,8 @@ struct Sweep: Sendable {
         try await store.quarantine.forget(lease.app, .activity(lease.name), marks.outdated)
         if marks.isEmpty { return Page(tokens: audience) }
         let closed = try await context.closed(audience, marks.endsForSome(after: claim.record), lease.app, lease.name)
-        var page = Page()
-        var sent: [Int] = []
+        var (page, routed) = (Page(), audience)
+        var sent: Set<Int> = []
         for index in 0..<audience.count {
             if let leavingOut, marks[index].contains(leavingOut) { continue }
             if marks.isBefore(index, claim.record) || closed.contains(index) { continue }
@@ -167,12 +163,11 @@ struct Sweep: Sendable {
             } else if marks[index].contains(.quarantined) {
                 page.quarantined += 1
             } else {
-                if marks[index].contains(.elsewhere) { page.elsewhere.insert(sent.count) }
-                sent.append(index)
+                if marks[index].contains(.elsewhere) { routed[route: index].insert(.elsewhere) }
+                sent.insert(index)
             }
         }
-        let wanted = Set(sent)
-        page.tokens = audience.filtered(wanted.contains)
+        page.tokens = routed.filtered(sent.contains)
         return page
     }
 
@@ -208,9 +203,7 @@ struct Sweep: Sendable {
         }
         var sent: PageDelivery.Sent?
         if !page.tokens.isEmpty {
-            sent = await delivery.sendPage(
-                page.tokens, outgoing, place, elsewhere: page.elsewhere, onBroadcastChannel: page.onBroadcastChannel,
-                until: page.sendUntil)
+            sent = await delivery.sendPage(page.tokens, outgoing, place, until: page.sendUntil)
             guard let report = sent?.report else { return nil }
             if report.delivered > 0 {
                 let isFirst = delivery.state.reach(claim.record)
@@ -220,7 +213,7 @@ struct Sweep: Sendable {
             settlement = Settlement(
                 firstAttempt: page.tokens, report,
                 endedAt: claim.record.event == .end ? store.time.now() : nil, range: range)
-            for request in sent?.requests.values ?? [:].values { settlement.leaveOpen(request) }
+            for request in sent?.requests ?? [] { settlement.leaveOpen(request) }
             if claim.record.isDemoted { settlement.demoted = page.tokens.count }
             if claim.record.startTokens != nil {
                 let staleBefore = context.staleBefore

@@ -85,10 +85,14 @@ extension Channels {
         return page.filtered { included[$0] }
     }
 
-    /// Which entries of the page belong to devices that are known to have iOS 18 or later, by index. One round trip.
-    public func withIOS18(_ app: AppKey, _ page: TokenPage) async throws(StoreError) -> Set<Int> {
+    /// Puts the entries of devices that are known to have iOS 18 or later on a route. One round trip.
+    public func routingIOS18(
+        _ app: AppKey, _ page: TokenPage, to route: TokenPage.Entry.Route
+    ) async throws(StoreError) -> TokenPage {
         let included = try await members(app, page, of: [.iOS18])[.iOS18]
-        return Set((0..<page.count).filter { included?[$0] == true })
+        var page = page
+        for index in page.entries.indices where included?[index] == true { page[route: index].insert(route) }
+        return page
     }
 
     private func members(

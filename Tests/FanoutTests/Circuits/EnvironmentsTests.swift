@@ -12,9 +12,13 @@ import Testing
     private static let push = PreparedPush(
         bundleID: "com.example.shop", priority: .high, expiration: nil, payload: [])
 
-    private static func page(_ count: Int) -> TokenPage {
+    private static func page(_ count: Int, elsewhere: Set<Int> = []) -> TokenPage {
         var page = TokenPage()
-        for number in 0..<count { page.append(channel: [1, UInt8(number)], token: [UInt8(number)], registeredAt: 0) }
+        for number in 0..<count {
+            page.append(
+                channel: [1, UInt8(number)], token: [UInt8(number)], registeredAt: 0,
+                route: elsewhere.contains(number) ? .elsewhere : [])
+        }
         return page
     }
 
@@ -35,7 +39,7 @@ import Testing
     @Test func `what is known goes there directly and may have MOVED`() async {
         let (production, sandbox) = (Self.server([0, 1, 3]), Self.server([2]))
         let sent = await Environments(first: production, other: sandbox).sendParts(
-            Self.page(4), Self.push, known: [2, 3])
+            Self.page(4, elsewhere: [2, 3]), Self.push)
         #expect(sent.outcome.accepted == 4 && sent.outcome.exceptions.isEmpty && sent.found == [2])
         #expect(sandbox.counts.keys.sorted { $0[0] < $1[0] } == [[2], [3]])
         #expect(production.counts[[2]] == nil && production.counts[[3]] == 1)
@@ -45,13 +49,15 @@ import Testing
         let refusal = PushOutcome.rejected(Rejection(status: 403, reason: .known(.badEnvironmentKeyInToken)))
         let (production, sandbox) = (Self.server([0]), Self.server([], otherwise: refusal))
         let sent = await Environments(first: production, other: sandbox).sendParts(Self.page(2), Self.push)
-        #expect(sent.outcome.accepted == 1 && sent.elsewhere == [1])
+        #expect(sent.outcome.accepted == 1 && sent.page.entries.map(\.route) == [[], .elsewhere])
         #expect(sent.outcome.exceptions == [.init(index: 1, outcome: refusal)])
     }
 
     @Test func `with one environment nothing is tried twice`() async {
         let production = Self.server([0])
-        let sent = await Environments(first: production, other: nil).sendParts(Self.page(2), Self.push, known: [1])
-        #expect(production.total == 2 && sent.outcome.exceptions.count == 1 && sent.elsewhere.isEmpty)
+        let sent = await Environments(first: production, other: nil).sendParts(
+            Self.page(2, elsewhere: [1]), Self.push)
+        #expect(production.total == 2 && sent.outcome.exceptions.count == 1)
+        #expect(sent.page.entries.map(\.route) == [[], []])
     }
 }

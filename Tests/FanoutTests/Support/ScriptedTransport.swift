@@ -84,7 +84,7 @@ final class ScriptedTransport: PushTransport {
                 }
                 switch answered {
                 case .accepted: outcome.accepted += 1
-                case let other: outcome.exceptions.append(.init(index: index, outcome: other))
+                case let other: outcome.exceptions.append(.init(index: page.number(index), outcome: other))
                 }
                 push.trace?.note(Self.exchange(token, push, answered))
                 state.requests.append(
