@@ -328,7 +328,8 @@ let package = Package(
             name: "FanoutTests",
             dependencies: [
                 "Fanout", "Store", "StoreDeliveries", "StoreRegistry", "StoreGround", "Redis", "APNsClient",
-                "APNsSimulator", "APNsWire", "Delivery", "Webhooks", "LiveActivity", "TestSupport", logging, lifecycle,
+                "APNsSimulator", "APNsWire", "Delivery", "Webhooks", "LiveActivity", "Spans", "TestSupport", "Threads",
+                logging, lifecycle,
             ]
         ),
         .testTarget(

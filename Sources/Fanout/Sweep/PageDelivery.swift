@@ -4,9 +4,9 @@ import LiveActivity
 import Logging
 import Store
 
-/// Delivers pages under one lease, for sweeps and retries alike: sends a page, turns the outcomes into a report, and
-/// opens or closes the app's circuit. The caller settles the report.
-struct PageDelivery: Sendable {
+/// Delivers pages under one lease, for sweeps and retries alike: sends a page and turns the outcomes into a report
+/// (`read`). The caller makes a settlement of the report, and `finish` writes it.
+struct PageDelivery: PageOwner {
     let context: WorkerContext
     let app: WorkerApp
     let held: HeldLease
@@ -29,8 +29,8 @@ struct PageDelivery: Sendable {
         }
     }
 
-    var store: Store { context.store }
     var lease: Lease { held.lease }
+    var name: ActivityName { lease.name }
 
     /// An operator's pause interrupts the run as an open circuit does.
     var mayGoOn: Bool {
@@ -42,10 +42,12 @@ struct PageDelivery: Sendable {
     var isPaused: Bool { context.pauses.isPaused(lease.app, lease.name) }
     func lose() { state.change { $0.isLost = true } }
 
-    /// The settlement of a page was refused, or Redis did not answer while the lease lasted. Whoever has the lease goes
-    /// on from the last settled page. The 200 of an `end` is a fact about a token all the same, and needs no lease.
-    /// - Parameter ends: those that the page delivered
-    func lose(_ sent: Sent?, _ ends: RetrySettlement) async {
+    /// The settlement of a page was refused, or Redis did not answer while the lease lasted. The worker that has the
+    /// lease goes on from the last settled page. The 200 of an `end` is a fact about a token all the same, and needs no
+    /// lease.
+    func lose(_ sent: SentPage?, _ ends: RetrySettlement) async {
+        // Pages in flight begin nothing more, also if Redis refused this one with a lasting error.
+        held.lose()
         lose()
         guard let sent else { return }
         state.change { _ = $0.unsettled.insert(sent.record.id) }
@@ -57,10 +59,13 @@ struct PageDelivery: Sendable {
     /// As long as a request may take, and as long as a stalled worker may need to write down what became of it.
     private var timeToTell: Duration { app.environments.requestTimeout + context.options.claimAfter }
 
-    /// Repeats a call to Redis while the lease is live (`HeldLease.repeatWhileLive`).
-    /// - Returns: nil if there is no answer; the run is lost then
+    func attempt<T: Sendable>(_ body: () async throws(StoreError) -> T) async -> T? {
+        await held.repeatWhileLive(log, body)
+    }
+
+    /// Without an answer the run is lost.
     func ask<T: Sendable>(_ body: () async throws(StoreError) -> T) async -> T? {
-        let answer = await held.repeatWhileLive(log, body)
+        let answer = await attempt(body)
         if answer == nil { lose() }
         return answer
     }
@@ -85,67 +90,40 @@ struct PageDelivery: Sendable {
         }
     }
 
-    /// A page that was sent: the decisions for its entries, and its open requests.
-    struct Sent {
-        var record: PushRecord
-        var report: PageReport
-        /// Give it to `follow` when the page is settled. Nil: each entry has a decision.
-        var open: OpenPage?
-        /// The settlement notes them.
-        var requests: [OpenRequest] { open.map { $0.requests.values.map(\.request) } ?? [] }
-        /// The channels of the page that have the push.
-        func reachedChannels(of page: TokenPage) -> Set<[UInt8]> {
-            Set(report.deliveredIndices(page).map { Array(page.channel($0)) })
-        }
-    }
-
     /// Sends a page.
     /// - Parameters:
     ///   - page: entries with the route `variant` get `broadcastChannelPush`
     ///   - place: given back when the page is nearly done
     ///   - time: boot-clock milliseconds after which no request leaves this machine
+    ///   - firstSize: the size under which the push's first token counts, if this page may have it
     ///   - channel: the waiting channel of an entry, for a page of retries
     /// - Returns: nil if there is nothing to settle
     func sendPage(
-        _ page: TokenPage, _ outgoing: Outgoing, _ place: PageSlot, until time: Int64?,
+        _ page: TokenPage, _ outgoing: Outgoing, _ place: PageSlot, until time: Int64?, firstSize: PushSize?,
         channel: ((Int) -> WaitingChannel)? = nil
-    ) async -> Sent? {
+    ) async -> SentPage? {
         // Check the lease here, because the process may have been suspended since the page was read.
         guard held.isLive else { return lost() }
-        let isStart = outgoing.record.event == .start
-        let notes = isStart ? await noteStarted(page, outgoing) : [:]
-        guard let notes else { return nil }
-        var page = page
-        let traced = outgoing.record.isTraced ? await traced(page, outgoing.record) : nil
-        if let traced { page[route: traced].insert(.traced) }
-        let trace = traced.map { _ in ExchangeRecorder() }
+        let record = outgoing.record
+        guard let notes = record.event == .start ? await noteStarted(page, record) : [:] else { return nil }
+        let page = record.isTraced ? await traced(page, record) : page
+        let details = PageDetails(
+            record: record, firstSize: firstSize, notes: notes, trace: record.isTraced ? ExchangeRecorder() : nil,
+            spanStart: context.spanStart(record), isRetry: channel != nil)
         context.metrics.pageBegan(app.key)
-        let spanStart = context.spanStart(outgoing.record)
         let sent = await app.environments.sendParts(
-            page, outgoing.push, variant: outgoing.broadcastChannelPush, trace: trace,
+            page, outgoing.push, variant: outgoing.broadcastChannelPush, trace: details.trace,
             while: held.permission(until: time), Handover { place.nearlyDone() })
         context.metrics.pageEnded(app.key)
-        // Before the page is settled, so that a final push has its whole trace.
-        if let traced, let trace, !sent.outcome.open.contains(traced) {
-            await keep(trace, of: traced, page, outgoing.record)
-        }
-        let report = context.report(app, sent.page, sent.outcome, outgoing.record)
-        context.addPageSpan(
-            channel == nil ? "page" : "retry", app.key, outgoing.record, from: spanStart, tokens: page.count, report)
-        // A page that was refused as a whole is one refusal: its other requests did not leave this machine.
-        let refusal = report.halt.map { [$0.reason: 1] } ?? [:]
-        context.metrics.rejected(app.key, report.isUnsent ? refusal : report.errors)
         if !sent.found.isEmpty {
             // If this write is lost, the next send finds out again.
-            let place = outgoing.record.startTokens ?? .activity(lease.name)
+            let place = record.startTokens ?? .activity(lease.name)
             try? await store.otherEnvironment.remember(app.key, place, page, sent.found)
         }
-        if isStart { await removeNotes(page, sent.outcome, report, before: notes) }
-        if let pause = await context.updateCircuit(app, report, log) { state.change { $0.pause = pause } }
+        let report = await read(
+            AnsweredPage(page: sent.page, outcome: sent.outcome, details: details, isLate: false))
         guard report.isUnsent else {
-            return Sent(
-                record: outgoing.record, report: report,
-                open: open(sent, outgoing.record, notes, trace, channel))
+            return SentPage(record: record, report: report, open: open(sent, details, channel))
         }
         guard held.isLive else { return lost() }
         // No request left this machine. This worker reads the page again when the app's circuit closes. If this worker
@@ -154,33 +132,30 @@ struct PageDelivery: Sendable {
         return nil
     }
 
-    private func lost() -> Sent? {
+    private func lost() -> SentPage? {
         lose()
         return nil
     }
 
     /// The open requests of a page. It keeps copies of what they need, so that the page can go.
     private func open(
-        _ sent: PagePlan, _ record: PushRecord, _ notes: [[UInt8]: [UInt8]], _ trace: ExchangeRecorder?,
-        _ channel: ((Int) -> WaitingChannel)?
+        _ sent: PagePlan, _ details: PageDetails, _ channel: ((Int) -> WaitingChannel)?
     ) -> OpenPage? {
         let indices = sent.outcome.open
         if indices.isEmpty { return nil }
-        let length = timeToTell
+        let (length, record) = (timeToTell, details.record)
         let requests = indices.map { index in
             let waiting = channel?(index) ?? WaitingChannel(sent.page, index, of: record.id)
             let request = OpenRequest(context.openRequests.nextID(), waiting, for: length)
             return (index, OpenPage.Request(request: request, route: sent.page[route: index]))
         }
         return OpenPage(
-            context: context, app: app, name: lease.name, record: record,
-            requests: Dictionary(uniqueKeysWithValues: requests), answers: sent.outcome.late, notes: notes,
-            trace: trace, until: context.now + length.milliseconds * (record.event == .end ? 2 : 1), state: state,
-            log: log)
+            context: context, app: app, name: lease.name, details: details,
+            requests: Dictionary(uniqueKeysWithValues: requests), answers: sent.outcome.late,
+            until: context.now + length.milliseconds * (record.event == .end ? 2 : 1), state: state, log: log)
     }
 
-    /// Receives the answers to the open requests of a page that is settled.
-    func follow(_ sent: Sent?) { if let open = sent?.open { context.openRequests.follow { await open.run() } } }
+    func follow(_ sent: SentPage?) { if let open = sent?.open { context.openRequests.follow { await open.run() } } }
 }
 
 /// An app's cap of the delivery rate. Without one, nothing here asks Redis or waits.
@@ -239,38 +214,25 @@ extension PageDelivery {
     /// before the page's last answer comes. Pushes that are published from then on are kept for it.
     /// Entries with the variant take their updates from the broadcast channel, so they register no token.
     /// - Returns: the notes of earlier starts, by channel; nil if the run is lost
-    private func noteStarted(_ page: TokenPage, _ outgoing: Outgoing) async -> [[UInt8]: [UInt8]]? {
+    private func noteStarted(_ page: TokenPage, _ record: PushRecord) async -> [[UInt8]: [UInt8]]? {
         let channels = page.entries.indices.filter { !page[route: $0].contains(.variant) }
             .map { Array(page.channel($0)) }
         let before = await ask { () async throws(StoreError) in
             try await store.lateJoiners.expect(
-                app.key, lease.name, channels, startedBy: outgoing.record.sequence, now: store.time.now())
+                app.key, lease.name, channels, startedBy: record.sequence, now: store.time.now())
         }
         return before.map { Dictionary(zip(channels, $0).compactMap { key, note in note.map { (key, $0) } }) { $1 } }
     }
 
-    private func removeNotes(
-        _ page: TokenPage, _ outcome: PageOutcome, _ report: PageReport, before: [[UInt8]: [UInt8]]
-    ) async {
-        _ = await held.repeatWhileLive(log) { () async throws(StoreError) in
-            try await context.removeNotes(app.key, lease.name, page, outcome, report, before: before)
-        }
-    }
-}
-
-extension PageDelivery {
-    /// The index of the entry whose exchanges are kept. Nil if the page has not the channel, or if Redis did not tell
-    /// which it is: a trace is no reason to send a page twice.
-    private func traced(_ page: TokenPage, _ record: PushRecord) async -> Int? {
-        guard let channel = try? await store.traces.channel(app.key, lease.name, record.id) else { return nil }
-        return page.entries.indices.first { page.channel($0).elementsEqual(channel) }
-    }
-
-    private func keep(_ trace: ExchangeRecorder, of index: Int, _ page: TokenPage, _ record: PushRecord) async {
-        let attempt = Int(page.entries[index].attempt) + 1
-        _ = await held.repeatWhileLive(log) { () async throws(StoreError) in
-            try await context.keep(trace, attempt: attempt, app.key, lease.name, record)
-        }
+    /// The page with the route `traced` for the entry whose exchanges are kept. No entry has it if the page has not the
+    /// channel, or if Redis did not tell which it is: a trace is no reason to send a page twice.
+    private func traced(_ page: TokenPage, _ record: PushRecord) async -> TokenPage {
+        guard let channel = try? await store.traces.channel(app.key, lease.name, record.id),
+            let index = page.entries.indices.first(where: { page.channel($0).elementsEqual(channel) })
+        else { return page }
+        var page = page
+        page[route: index].insert(.traced)
+        return page
     }
 }
 

@@ -141,20 +141,13 @@ struct RetryRun: Sendable {
             page = routed
         }
         guard delivery.mayGoOn else { return }
-        let sent = await delivery.sendPage(page, outgoing, place, until: time, channel: { waiting[$0] })
-        guard let report = sent?.report else { return }
-        if report.delivered > 0 {
-            // A late joiner's card did not exist when the push went out.
-            let isFirst = !waiting[0].isLate && delivery.state.reach(record)
-            context.metrics.arrived(
-                lease.app, record, first: isFirst ? PushSize(targets: record.targetsSoFar) : nil,
-                now: store.time.now())
-        }
-        var settlement = RetrySettlement(
-            waiting, report, endedAt: record.event == .end ? store.time.now() : nil,
-            staleBefore: record.event == .start ? context.staleBefore : nil)
-        for request in sent?.requests ?? [] { settlement.leaveOpen(request) }
-        await settle(settlement, of: sent)
+        // A late joiner's card did not exist when the push went out.
+        let firstSize = waiting[0].isLate ? nil : PushSize(targets: record.targetsSoFar)
+        let sent = await delivery.sendPage(
+            page, outgoing, place, until: time, firstSize: firstSize, channel: { waiting[$0] })
+        guard let sent else { return }
+        await settle(
+            RetrySettlement(waiting, sent, now: store.time.now(), staleBefore: context.staleBefore), sent)
     }
 
     /// Settles channels that the push is not sent to.
@@ -162,24 +155,7 @@ struct RetryRun: Sendable {
         await settle(unsent.reduce(into: RetrySettlement()) { add(&$0, $1) })
     }
 
-    /// Repeats the settlement while the lease is live. A short outage of Redis must not cause pushes to be sent twice.
-    private func settle(_ settlement: RetrySettlement, of sent: PageDelivery.Sent? = nil) async {
-        let settled = await delivery.ask { () async throws(StoreError) in
-            for push in settlement.givenUp {
-                try await store.deadLetters.enlist(lease.app, lease.name, [push])
-            }
-            return try await store.sweeps.settle(lease, for: context.options.claimAfter, settlement)
-        }
-        guard case .ok = settled else {
-            return await delivery.lose(sent, settlement.delivered)
-        }
-        delivery.follow(sent)
-        context.metrics.count(
-            lease.app, settlement.finished, retries: settlement.retries,
-            duplicatesPossible: settlement.duplicatesPossible)
-        delivery.state.change { $0.expired.merge(settlement.expired) { $0 + $1 } }
-        _ = await delivery.ask { () async throws(StoreError) in
-            try await context.apply(settlement.removals, lease.app, lease.name)
-        }
+    private func settle(_ settlement: RetrySettlement, _ sent: SentPage? = nil) async {
+        await delivery.finish(as: .retries(settlement, under: lease), sent)
     }
 }

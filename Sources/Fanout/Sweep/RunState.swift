@@ -24,6 +24,12 @@ final class RunState: Sendable {
 
         var goesOn: Bool { !isLost && pause == nil && !isStopped && leftovers == nil }
 
+        /// Notes what Redis said when a page was settled.
+        mutating func note(_ answer: PageSettlement.Answer, expired: [PushID: Int]) {
+            self.expired.merge(expired, uniquingKeysWith: +)
+            if answer.endsLease { leftovers = answer.leftovers } else if answer.isStopped { isStopped = true }
+        }
+
         /// Notes that a page of the push was delivered.
         /// - Returns: whether its tokens are the first that the push reached, as far as this run knows
         mutating func reach(_ record: PushRecord) -> Bool {

@@ -3,9 +3,12 @@ import Store
 
 extension Settlement {
     /// A page that was read from the registry. Its tokens are counted as targets for the first time.
-    /// - Parameter endedAt: when an `end` was delivered (epoch ms), which removes its tokens; nil for other events
-    init(firstAttempt page: TokenPage, _ report: PageReport, endedAt: Int64?, range: Range<ScanPosition>) {
+    /// - Parameters:
+    ///   - now: when a delivered `end` removes its tokens, epoch ms
+    ///   - staleBefore: start tokens that were last reported before this time (epoch ms) are stale
+    init(firstAttempt page: TokenPage, _ sent: SentPage, now: Int64, staleBefore: Int64, range: Range<ScanPosition>) {
         self.init(range: range)
+        let (report, record) = (sent.report, sent.record)
         targets = page.count
         (retries, duplicatesPossible) = (report.retries, report.duplicatesPossible)
         (errors, stop) = (report.errors, report.stop)
@@ -19,13 +22,19 @@ extension Settlement {
             case .retry(let due, let attempts): retry(page.channel(exception.index), due: due, attempts: attempts)
             }
         }
-        guard let endedAt else {
+        if record.event == .end {
+            for index in report.deliveredIndices(page) {
+                remove(
+                    TokenRemoval(channel: Array(page.channel(index)), token: Array(page.token(index)), endedAt: now))
+            }
+        } else {
             count(.delivered, report.delivered)
-            return
         }
-        for index in report.deliveredIndices(page) {
-            remove(TokenRemoval(channel: Array(page.channel(index)), token: Array(page.token(index)), endedAt: endedAt))
+        if record.event == .start {
+            stale = report.deliveredIndices(page).count { page.entries[$0].registeredAt < staleBefore }
         }
+        if record.isDemoted { demoted = page.count }
+        for request in sent.requests { leaveOpen(request) }
     }
 
     /// Tokens that are not sent to, all with the same outcome.
@@ -38,19 +47,18 @@ extension Settlement {
 
 extension RetrySettlement {
     /// A page of waiting channels, which all have the same first push in their retry queues.
-    /// - Parameters:
-    ///   - endedAt: when an `end` was delivered (epoch ms); nil for other events
-    ///   - staleBefore: for a start, a time (epoch ms); tokens that were last reported before it are stale
-    init(_ waiting: [WaitingChannel], _ report: PageReport, endedAt: Int64?, staleBefore: Int64? = nil) {
+    /// - Parameters: as for a page of a sweep
+    init(_ waiting: [WaitingChannel], _ sent: SentPage, now: Int64, staleBefore: Int64) {
         self.init()
+        let (report, event) = (sent.report, sent.record.event)
         let exceptions = Dictionary(uniqueKeysWithValues: report.exceptions.map { ($0.index, $0) })
         let open = Set(report.open)
         for (index, channel) in waiting.enumerated() where !open.contains(index) {
             guard let exception = exceptions[index] else {
-                if let endedAt, let token = channel.token {
-                    remove(channel, TokenRemoval(channel: channel.channel, token: token, endedAt: endedAt))
+                if event == .end, let token = channel.token {
+                    remove(channel, TokenRemoval(channel: channel.channel, token: token, endedAt: now))
                 } else {
-                    finish(channel, as: .delivered, isStale: staleBefore.map { channel.registeredAt < $0 } ?? false)
+                    finish(channel, as: .delivered, isStale: event == .start && channel.registeredAt < staleBefore)
                 }
                 continue
             }
@@ -65,6 +73,7 @@ extension RetrySettlement {
             }
         }
         if let stop = report.stop, let push = waiting.first?.push { self.stop(push, reason: stop) }
+        for request in sent.requests { leaveOpen(request) }
     }
 }
 

@@ -179,14 +179,14 @@ struct Sweep: Sendable {
         settlement.addSkipped(page.dismissed, reason: Self.dismissed)
         let reached = page.arrivals.isEmpty ? [] : sent?.reachedChannels(of: page.tokens) ?? []
         for arrival in page.arrivals { settlement.caughtUp(arrival, isReached: reached.contains(arrival.channel)) }
-        await settle(settlement, of: sent)
+        await settle(settlement, sent)
     }
 
     /// Sends a page, unless the push has expired or is too large for tokens.
     /// - Returns: the settlement of the page, and the page if it was sent; nil if there is nothing to settle
     private func deliver(
         _ page: Page, _ range: Range<ScanPosition>, _ place: PageSlot
-    ) async -> (Settlement, PageDelivery.Sent?)? {
+    ) async -> (Settlement, SentPage?)? {
         let count = page.tokens.count + page.waiting.count
         if count == 0 { return (Settlement(range: range), nil) }
         if !delivery.sendsNothing {
@@ -201,25 +201,12 @@ struct Sweep: Sendable {
             settlement.errors[PushRecord.tooLarge] = count
             return (settlement, nil)
         }
-        var sent: PageDelivery.Sent?
+        var sent: SentPage?
         if !page.tokens.isEmpty {
-            sent = await delivery.sendPage(page.tokens, outgoing, place, until: page.sendUntil)
-            guard let report = sent?.report else { return nil }
-            if report.delivered > 0 {
-                let isFirst = delivery.state.reach(claim.record)
-                context.metrics.arrived(
-                    lease.app, claim.record, first: isFirst ? firstSize : nil, now: store.time.now())
-            }
+            sent = await delivery.sendPage(page.tokens, outgoing, place, until: page.sendUntil, firstSize: firstSize)
+            guard let sent else { return nil }
             settlement = Settlement(
-                firstAttempt: page.tokens, report,
-                endedAt: claim.record.event == .end ? store.time.now() : nil, range: range)
-            for request in sent?.requests ?? [] { settlement.leaveOpen(request) }
-            if claim.record.isDemoted { settlement.demoted = page.tokens.count }
-            if claim.record.startTokens != nil {
-                let staleBefore = context.staleBefore
-                settlement.stale = report.deliveredIndices(page.tokens)
-                    .count { page.tokens.entries[$0].registeredAt < staleBefore }
-            }
+                firstAttempt: page.tokens, sent, now: store.time.now(), staleBefore: context.staleBefore, range: range)
         }
         for channel in page.waiting {
             settlement.joinQueue(channel, mostAttempts: context.options.retries.inherited)
@@ -232,39 +219,7 @@ struct Sweep: Sendable {
         if case .shard(let index, _) = lease.part, index == 0 { PushSize(lease.part) } else { nil }
     }
 
-    /// Writes a page down in Redis (`task-settle`), then applies its removals.
-    /// - Parameter sent: the page, if it was sent
-    func settle(_ settlement: Settlement, of sent: PageDelivery.Sent? = nil) async {
-        let settled = await delivery.ask { () async throws(StoreError) in
-            if settlement.givesUp || settlement.stop != nil {
-                try await store.deadLetters.enlist(lease.app, lease.name, [lease.push])
-            }
-            return try await store.sweeps.settle(
-                lease, for: context.options.claimAfter, settlement, of: claim.record)
-        }
-        switch settled {
-        case nil, .stale, .gone:
-            delivery.held.lose()
-            await delivery.lose(sent, RetrySettlement(ended: settlement.removals, of: lease.push))
-        case .ok(let pushState, let isFinished, let leftovers):
-            delivery.follow(sent)
-            context.metrics.count(
-                lease.app, settlement.counts, retries: settlement.retries,
-                duplicatesPossible: settlement.duplicatesPossible)
-            delivery.state.change { state in
-                if settlement.expired > 0 { state.expired[lease.push, default: 0] += settlement.expired }
-                if isFinished { state.leftovers = leftovers } else if pushState.isFinal { state.isStopped = true }
-            }
-            // Without an answer the entry stays pending, and the worker that claims it finds the remaining work.
-            _ = await delivery.ask { () async throws(StoreError) in
-                if !isFinished, let first = leftovers.firstRetry,
-                    settlement.needsTimer(first: first, now: store.time.now())
-                {
-                    try await context.scheduleRetries(lease.app, lease.name, claim.record.priority, first)
-                }
-                try await context.apply(
-                    settlement.removals.map { PendingRemoval(push: lease.push, removal: $0) }, lease.app, lease.name)
-            }
-        }
+    func settle(_ settlement: Settlement, _ sent: SentPage? = nil) async {
+        await delivery.finish(as: .sweep(settlement, of: claim), sent)
     }
 }

@@ -5,6 +5,7 @@ import Fanout
 import LiveActivity
 import Redis
 import ServiceLifecycle
+import Spans
 import Store
 import TestSupport
 import Testing
@@ -63,11 +64,12 @@ struct WorkerFixture {
     func publish(
         _ audience: Audience = .all, alert: Bool = true, event: ActivityEvent = .update, expiry: Int? = nil,
         priority: PushPriority = .high, label: String = "", id: PushID = .random(), to other: ActivityName? = nil,
-        now: Int64 = nowMilliseconds()
+        traceparent: String? = nil, now: Int64 = nowMilliseconds()
     ) async throws -> PushID {
-        let publish = Publish(
+        var publish = Publish(
             name: other ?? name, event: event, audience: audience, priority: priority,
             alert: alert ? RawJSON(checked: #"{"title":"t"}"#) : nil, options: PublishOptions(expiry: expiry))
+        publish.traceparent = traceparent
         let acceptance = try await store.pushes.accept(
             app, publish, id: id,
             payload: Array(#"{"aps":{"timestamp":0000000000},"label":"\#(label)"}"#.utf8), timestampOffset: 20,
@@ -82,7 +84,7 @@ struct WorkerFixture {
         claimAfter: Duration = Self.patience, minInterval: Duration = .zero, pageSize: Int = 1_000,
         concurrency: Int = 48, attempts: Int = 4, budget: HighBudget = HighBudget(), endAfter: Duration? = nil,
         webhook: WebhookService? = nil, webhooks: WebhookOptions = WebhookOptions(), startHold: Duration = .seconds(10),
-        rate: DeliveryRate? = nil, backoff: Duration = .milliseconds(20),
+        rate: DeliveryRate? = nil, backoff: Duration = .milliseconds(20), spans: SpanExporter? = nil,
         now: @escaping @Sendable () -> Int64 = bootClock, live: (inout WorkerOptions) -> Void = { _ in }
     ) -> ServiceGroup {
         var options = WorkerOptions(name: name)
@@ -98,7 +100,7 @@ struct WorkerFixture {
                     key: app, bundleID: "com.example.shop", transport: transport, otherTransport: other,
                     webhook: webhook)
             ],
-            options: options, logger: .quiet)
+            options: options, logger: .quiet, spans: spans)
         // Live options come by a reload, so that each test of an effect is a test of the reload too.
         options.minInterval = minInterval
         options.budget = budget
@@ -123,13 +125,14 @@ struct WorkerFixture {
         minInterval: Duration = .zero, pageSize: Int = 1_000, concurrency: Int = 48, budget: HighBudget = HighBudget(),
         endAfter: Duration? = nil, webhook: WebhookService? = nil, webhooks: WebhookOptions = WebhookOptions(),
         startHold: Duration = .seconds(10), rate: DeliveryRate? = nil, backoff: Duration = .milliseconds(20),
-        now: @escaping @Sendable () -> Int64 = bootClock, live: (inout WorkerOptions) -> Void = { _ in },
+        spans: SpanExporter? = nil, now: @escaping @Sendable () -> Int64 = bootClock,
+        live: (inout WorkerOptions) -> Void = { _ in },
         _ body: @Sendable () async throws -> T
     ) async throws -> T {
         let group = group(
             transport, other: other, claimAfter: claimAfter, minInterval: minInterval, pageSize: pageSize,
             concurrency: concurrency, budget: budget, endAfter: endAfter, webhook: webhook, webhooks: webhooks,
-            startHold: startHold, rate: rate, backoff: backoff, now: now, live: live)
+            startHold: startHold, rate: rate, backoff: backoff, spans: spans, now: now, live: live)
         async let running: Void = group.run()
         let value: T
         do { value = try await body() } catch {

@@ -1,0 +1,145 @@
+import Delivery
+import LiveActivity
+import Logging
+import Store
+
+/// The owner of a page's answers: a run under a lease (`PageDelivery`), or the follower of a settled page's open
+/// requests (`OpenPage`). Both read and settle answers in the one order that stands here.
+protocol PageOwner: Sendable {
+    var context: WorkerContext { get }
+    var app: WorkerApp { get }
+    var name: ActivityName { get }
+    /// The state of the run that sent the page.
+    var state: RunState { get }
+    var log: Logger { get }
+
+    /// Repeats a call that Redis does not answer, for as long as the owner may go on.
+    /// - Returns: nil if there is no answer
+    func attempt<T: Sendable>(_ body: () async throws(StoreError) -> T) async -> T?
+    /// Repeats a call without which the owner cannot go on.
+    func ask<T: Sendable>(_ body: () async throws(StoreError) -> T) async -> T?
+    /// Follows the open requests of a page that is settled. Before that, their answers would find nothing.
+    func follow(_ sent: SentPage?)
+    /// The page could not be settled.
+    /// - Parameter ends: the `end`s that the page delivered
+    func lose(_ sent: SentPage?, _ ends: RetrySettlement) async
+}
+
+/// Answers for entries of a page: all that came in time, or some that came late.
+struct AnsweredPage {
+    /// Each entry has the route of its outcome.
+    let page: TokenPage
+    let outcome: PageOutcome
+    let details: PageDetails
+    /// The page was settled before these answers came.
+    let isLate: Bool
+}
+
+/// Facts about a sent page that hold for all of its answers.
+struct PageDetails: Sendable {
+    let record: PushRecord
+    /// The size under which the push's first token counts, if the page may have it.
+    let firstSize: PushSize?
+    /// For a start: the notes of earlier starts, by channel.
+    let notes: [[UInt8]: [UInt8]]
+    /// The exchanges of the entry with the route `traced`.
+    let trace: ExchangeRecorder?
+    /// When the span of its answers begins. Nil: the push has no spans.
+    let spanStart: Int64?
+    /// The page has waiting channels, and not new targets.
+    let isRetry: Bool
+}
+
+/// A page with a decision for each entry, and its open requests.
+struct SentPage {
+    var record: PushRecord
+    var report: PageReport
+    /// The open requests, which are followed once the page is settled. Nil: each entry has a decision.
+    var open: OpenPage?
+    /// The settlement notes them.
+    var requests: [OpenRequest] { open.map { $0.requests.values.map(\.request) } ?? [] }
+    /// The channels of the page that have the push.
+    func reachedChannels(of page: TokenPage) -> Set<[UInt8]> {
+        Set(report.deliveredIndices(page).map { Array(page.channel($0)) })
+    }
+}
+
+extension PageOwner {
+    var store: Store { context.store }
+
+    /// Turns answers into decisions, and does everything that follows from answers before they are settled.
+    func read(_ answered: AnsweredPage) async -> PageReport {
+        let (page, outcome, details) = (answered.page, answered.outcome, answered.details)
+        let record = details.record
+        // Before the page is settled, so that a final push has its whole trace.
+        if let trace = details.trace { await keep(trace, of: page, besides: outcome.open, record) }
+        let report = context.report(app, page, outcome, record)
+        context.addPageSpan(
+            answered.isLate ? "late" : details.isRetry ? "retry" : "page", app.key, record, from: details.spanStart,
+            tokens: page.count, report)
+        // A page that was refused as a whole is one refusal: its other requests did not leave this machine. Requests
+        // with late answers did.
+        let refusal = report.halt.map { [$0.reason: 1] } ?? [:]
+        context.metrics.rejected(app.key, report.isUnsent && !answered.isLate ? refusal : report.errors)
+        if record.event == .start {
+            _ = await attempt { () async throws(StoreError) in
+                try await context.removeNotes(app.key, name, page, outcome, report, before: details.notes)
+            }
+        }
+        // A late answer that opens the circuit ends the run too, if the run still goes on.
+        if let pause = await context.updateCircuit(app, report, log) { state.change { $0.pause = pause } }
+        if report.delivered > 0 {
+            let first = details.firstSize.flatMap { state.reach(record) ? $0 : nil }
+            context.metrics.arrived(app.key, record, first: first, now: store.time.now())
+        }
+        return report
+    }
+
+    private func keep(
+        _ trace: ExchangeRecorder, of page: TokenPage, besides open: [Int], _ record: PushRecord
+    ) async {
+        guard let traced = page.entries.firstIndex(where: { $0.route.contains(.traced) }), !open.contains(traced)
+        else { return }
+        let number = Int(page.entries[traced].attempt) + 1
+        _ = await attempt { () async throws(StoreError) in
+            try await context.keep(trace, attempt: number, app.key, name, record)
+        }
+    }
+
+    /// Settles a page in Redis, then does what is left: timers, removals, outgoing events. If the worker dies in
+    /// between, the worker that claims the entry or the name's retries finds that work.
+    /// - Parameter sent: the page, if it was sent under a lease
+    func finish(as settlement: PageSettlement, _ sent: SentPage? = nil) async {
+        let facts = settlement.facts
+        let answer = await ask { () async throws(StoreError) in
+            // Listed first: nobody finds the dead letters of an unlisted push. A listed push without any is harmless.
+            for push in facts.givenUp { try await store.deadLetters.enlist(app.key, name, [push]) }
+            return try await settlement.write(store.sweeps, app.key, name, for: context.options.claimAfter)
+        }
+        guard let answer, answer.keepsLease else { return await lose(sent, facts.ends) }
+        follow(sent)
+        context.metrics.count(
+            app.key, facts.outcomes, retries: facts.retries, duplicatesPossible: facts.duplicatesPossible)
+        if case .late = settlement {
+            // A run reports the sum of its pages at its end, but it may have ended by now.
+            for (push, tokens) in facts.expired { await context.reportExpired(app.key, push, tokens, log) }
+        } else {
+            state.change { $0.note(answer, expired: facts.expired) }
+        }
+        // Without an answer the entry stays pending, and the worker that claims it finds the remaining work.
+        _ = await ask { () async throws(StoreError) in
+            if let timer = settlement.timer(answer, now: store.time.now()) {
+                try await context.scheduleRetries(app.key, name, timer.priority, timer.due)
+            }
+            if case .late(_, let record) = settlement, record.event == .end {
+                // The push may be final, or its request lapsed: then its removals have other fields.
+                try await context.applyPendingRemovals(app.key, name)
+            } else {
+                try await context.apply(facts.removals, app.key, name)
+            }
+            // The push may be final. A run has a stream entry, and empties the outbox before it acknowledges that. Late
+            // answers have none. If this worker dies before, the reconciler tells of the push's end.
+            if case .late = settlement { try await context.emptyOutbox(app.key, name) }
+        }
+    }
+}
