@@ -25,7 +25,8 @@ public struct Outcomes: Sendable, Hashable {
     public var superseded: Int { self[.superseded] }
     public var expired: Int { self[.expired] }
     public var skipped: Int { self[.skipped] }
-    public var pending: Int { targets - counts.values.reduce(0, +) }
+    public var settled: Int { counts.values.reduce(0, +) }
+    public var pending: Int { targets - settled }
 
     public static func += (sum: inout Outcomes, other: Outcomes) {
         sum.targets += other.targets

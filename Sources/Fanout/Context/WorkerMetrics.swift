@@ -133,8 +133,10 @@ struct WorkerMetrics: Sendable {
     }
 
     /// Counts tokens by their outcomes, and tokens that are tried again.
-    func count(_ app: AppKey, _ counted: [SettledField: Int], retries: Int = 0, duplicatesPossible: Int = 0) {
-        for (field, number) in counted where number > 0 { outcomes[app]?[field]?.increment(by: number) }
+    func count(_ app: AppKey, _ counted: Outcomes, retries: Int = 0, duplicatesPossible: Int = 0) {
+        for field in SettledField.allCases where counted[field] > 0 {
+            outcomes[app]?[field]?.increment(by: counted[field])
+        }
         if retries > 0 { attempts[app]?.retries.increment(by: retries) }
         if duplicatesPossible > 0 { attempts[app]?.duplicates.increment(by: duplicatesPossible) }
         tallies.count(app, counted)

@@ -5,21 +5,17 @@ import Synchronization
 /// A worker's counts since its start, by app, for its heartbeat.
 final class WorkerTallies: Sendable {
     struct Tally: Sendable {
-        var outcomes: [SettledField: Int] = [:]
+        var outcomes = Outcomes()
         /// Answers other than 200, by reason.
         var errors: [String: Int] = [:]
         var pages = 0
-        var settled: Int { outcomes.values.reduce(0, +) }
     }
 
     private let tallies: Mutex<[AppKey: Tally]>
 
     init(_ apps: [AppKey]) { tallies = Mutex(Dictionary(uniqueKeysWithValues: apps.map { ($0, Tally()) })) }
 
-    func count(_ app: AppKey, _ counted: [SettledField: Int]) {
-        guard !counted.isEmpty else { return }
-        tallies.withLock { $0[app]?.outcomes.merge(counted, uniquingKeysWith: +) }
-    }
+    func count(_ app: AppKey, _ counted: Outcomes) { tallies.withLock { $0[app]?.outcomes += counted } }
 
     /// Reasons that are not `known` count as `other`.
     func count(_ app: AppKey, errors: [String: Int], known: Set<String>) {

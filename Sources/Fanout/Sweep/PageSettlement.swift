@@ -27,7 +27,7 @@ enum PageSettlement {
 
     /// The facts that `finish` needs of each kind.
     struct Facts {
-        var outcomes: [SettledField: Int]
+        var outcomes: Outcomes
         var retries: Int
         var duplicatesPossible: Int
         var expired: [PushID: Int]
@@ -43,7 +43,7 @@ enum PageSettlement {
         case .sweep(let page, let claim):
             let push = claim.lease.push
             return Facts(
-                outcomes: page.counts, retries: page.retries, duplicatesPossible: page.duplicatesPossible,
+                outcomes: page.outcomes, retries: page.retries, duplicatesPossible: page.duplicatesPossible,
                 expired: page.expired > 0 ? [push: page.expired] : [:],
                 givenUp: page.givesUp || page.stop != nil ? [push] : [],
                 removals: page.removals.map { PendingRemoval(push: push, removal: $0) },

@@ -28,13 +28,14 @@ struct HeartbeatTimer {
             load.inFlight = lanes.reduce(0) { $0 + $1.inFlight }
             load.pages = tally.pages
             if let last, now > last.at {
-                load.rate = (tally.settled - last.settled[key, default: 0]) * 1_000 / Int(now - last.at)
+                load.rate = (tally.outcomes.settled - last.settled[key, default: 0]) * 1_000 / Int(now - last.at)
             }
-            load.outcomes = Dictionary(uniqueKeysWithValues: tally.outcomes.map { ($0.key.rawValue, $0.value) })
+            let counted = SettledField.allCases.filter { tally.outcomes[$0] > 0 }
+            load.outcomes = Dictionary(uniqueKeysWithValues: counted.map { ($0.rawValue, tally.outcomes[$0]) })
             load.errors = tally.errors
             return (key, load)
         }
-        last = (now, tallies.mapValues(\.settled))
+        last = (now, tallies.mapValues(\.outcomes.settled))
         try await context.store.heartbeats.write(
             Heartbeat(
                 worker: context.owner, at: now, startedAt: now - (bootClock() - started),

@@ -70,7 +70,7 @@ extension SweepStore {
     public func confirm(
         _ app: AppKey, _ name: ActivityName, _ removals: [(pending: PendingRemoval, as: SettledField)],
         marks: [QuarantineMark?] = []
-    ) async throws(StoreError) -> (counted: [SettledField: Int], firstRetry: Int64?) {
+    ) async throws(StoreError) -> (counted: Outcomes, firstRetry: Int64?) {
         let tag = keys.tag(app, name)
         let locations: KeyValuePairs = [
             "o": keys.pendingRemovals(tag), "n": keys.name(tag), "x": keys.quarantine(tag), "h": keys.retryQueues(tag),
@@ -95,13 +95,13 @@ extension SweepStore {
                 }
                 return RedisCommand(Lua.removalConfirm, keys: locations, arguments, rest: threes)
             })
-        var counted: [SettledField: Int] = [:]
+        var counted = Outcomes()
         for (part, reply) in zip(parts, replies) {
             let answers = try reply.array()
             try StoreError.check(answers.count, of: "removal-confirm", is: part.count + 2)
             endings.note(app, name, ids: try answers[part.count + 1].string())
             for (index, answer) in zip(part, answers.dropFirst()) where try answer.isOne() {
-                counted[removals[index].as, default: 0] += 1
+                counted[removals[index].as] += 1
             }
         }
         return (counted, try replies.last?[0].optionalTime())

@@ -6,7 +6,7 @@ public import StoreRegistry
 /// The outcomes of attempts at waiting channels. Repeating is safe: a part is written only while its push is first.
 public struct RetrySettlement: Sendable {
     /// Outcomes for metrics. The script counts each for its push.
-    public private(set) var finished: [SettledField: Int] = [:]
+    public private(set) var finished = Outcomes()
     public private(set) var retries = 0
     public private(set) var duplicatesPossible = 0
     public private(set) var removals: [PendingRemoval] = []
@@ -72,7 +72,7 @@ public struct RetrySettlement: Sendable {
         _ waiting: WaitingChannel, as field: SettledField, reason: String = "", isGivenUp: Bool = false,
         isStale: Bool = false
     ) {
-        finished[field, default: 0] += 1
+        finished[field] += 1
         if isGivenUp || field == .expired { givenUp.insert(waiting.push) }
         if field == .expired { expired[waiting.push, default: 0] += 1 }
         add("pop", waiting, [.string(field.rawValue), .string(reason), isGivenUp ? "1" : isStale ? "2" : "0"])

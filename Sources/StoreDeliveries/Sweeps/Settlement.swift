@@ -7,9 +7,12 @@ public import StoreRegistry
 public struct Settlement: Sendable {
     /// The page's positions in its shard; in a catch-up, its number.
     public var range: Range<ScanPosition>
-    /// Tokens read for the first time. Channels that were queued behind an older push are not in it.
-    public var targets = 0
-    public var counts: [SettledField: Int] = [:]
+    /// Of tokens read for the first time. Channels that were queued behind an older push are no targets of the page.
+    public private(set) var outcomes = Outcomes()
+    public var targets: Int {
+        get { outcomes.targets }
+        set { outcomes.targets = newValue }
+    }
     public var retries = 0
     public var duplicatesPossible = 0
     /// Targets that got the push at priority 5 because of the budget.
@@ -25,7 +28,7 @@ public struct Settlement: Sendable {
     private var keepsChannels = false
     /// Whether something of the page is noted for an operator. The caller lists the push before it settles then.
     public var givesUp: Bool { keepsChannels || expired > 0 }
-    public var expired: Int { counts[.expired, default: 0] }
+    public var expired: Int { outcomes.expired }
     /// Pending removals that the page decided on. The caller applies them after it settles.
     public private(set) var removals: [TokenRemoval] = []
     /// Whether channels of the page begin to wait.
@@ -34,7 +37,7 @@ public struct Settlement: Sendable {
     private var joins: [[RedisArgument]] = []
 
     public init(range: Range<ScanPosition>) { self.range = range }
-    public mutating func count(_ field: SettledField, _ number: Int = 1) { counts[field, default: 0] += number }
+    public mutating func count(_ field: SettledField, _ number: Int = 1) { outcomes[field] += number }
     public mutating func count(error reason: String) { errors[reason, default: 0] += 1 }
 
     /// A token of the page that is dead or got its `end`. It is counted when its removal is confirmed.
@@ -114,7 +117,7 @@ public struct Settlement: Sendable {
             if number != 0 { arguments += ["add", .string(field), .int(number)] }
         }
         add("targets", targets)
-        for (field, number) in counts { add(field.rawValue, number) }
+        for field in SettledField.allCases { add(field.rawValue, outcomes[field]) }
         add("retries", retries)
         add("duplicates", duplicatesPossible)
         add("demoted", demoted)
@@ -132,7 +135,7 @@ extension Ledger {
             createdAt: record.createdAt)
         expanded = true
         payloadBytes = record.payload.count
-        outcomes = Outcomes(targets: settlement.targets, settlement.counts)
+        outcomes = settlement.outcomes
         (retries, duplicatesPossible) = (settlement.retries, settlement.duplicatesPossible)
         (demoted, stale, errors) = (settlement.demoted, settlement.stale, settlement.errors)
     }
