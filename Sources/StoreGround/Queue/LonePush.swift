@@ -2,7 +2,7 @@ package import LiveActivity
 package import Redis
 
 /// A name's only unswept push, which is kept in the name's own hash until it is settled or something unusual happens to
-/// it. `shared-lone.lua` has the format.
+/// it. `shared-lone-words.lua` has the format.
 package struct LonePush {
     /// Read them before the queue `q`: a push that is unpacked between the two reads moves from here to there.
     package static let fields: [RedisArgument] = ["lone", "sent"]

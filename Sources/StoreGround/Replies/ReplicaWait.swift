@@ -90,7 +90,7 @@ package final class ReplicaWait: Sendable {
             answers.removeFirst(proofs.count)
             if let small {
                 let places = Array(own.prefix(5))
-                // The field begins with the push's id (shared-lone.lua).
+                // The field begins with the push's id (shared-lone-words.lua).
                 let isLone = (try? places[0].get().reply.bytes())?.starts(with: "\(small) ".utf8) ?? false
                 let isKept = (try? places[2].get().reply.integer()) == 1
                 // One of the name, the block and the push's own hash proves it.

@@ -1,5 +1,6 @@
 /// Lua that scripts share, because Redis 6 has no function libraries. Scripts and the heads of fragments name the
-/// fragments that they use, in lines `-- uses NAME, …`.
+/// fragments that they use, in lines `-- uses NAME, …`. A fragment that begins with `-- Part of SCRIPT` is no shared
+/// code, but a piece of that long script: it sees the script's names.
 struct LuaFragment: Hashable {
     /// The `NAME` of `shared-NAME.lua`.
     let name: String

@@ -25,10 +25,21 @@ import Testing
         }
     }
 
-    /// A script's own code, behind the locals that its head makes.
+    /// Parts of a long script are files of their own, and see the script's names. No other script uses them.
+    @Test func `a part belongs to one script`() {
+        let parts = LuaFragment.all.values.filter { $0.source.hasPrefix("-- Part of ") }
+        #expect(parts.count == 3)
+        for part in parts {
+            let users = Lua.all.filter { $0.source.contains(part.source) }.map(\.name)
+            #expect(users.count == 1 && part.source.hasPrefix("-- Part of \(users[0]): "), "\(part.name)")
+        }
+    }
+
+    /// A script's own code with its parts, behind the locals that its head makes.
     private static func body(of script: RedisScript) -> String {
-        let lines = withoutFragments(script.source).split(separator: "\n").drop { !$0.hasSuffix(" = unpack(KEYS)") }
-            .dropFirst()
+        let fragments = LuaFragment.all.values.filter { !$0.source.hasPrefix("-- Part of ") }
+        let lines = fragments.reduce(script.source) { $0.replacing($1.source, with: "") }
+            .split(separator: "\n").drop { !$0.hasSuffix(" = unpack(KEYS)") }.dropFirst()
         let body = lines.drop { $0.contains(" = cmsgpack.unpack(ARGV[1])") || $0.hasPrefix("local rest =") }
         return withoutComments(body.joined(separator: "\n"))
     }

@@ -1,6 +1,6 @@
 -- Begins a name's oldest unswept push, or says what to do instead. The first caller fixes the number of shards. A push
 -- with one shard is claimed in the same step, so that a small audience costs one round trip.
--- uses constants, time
+-- uses constants, time, pacing-left
 -- keys n, q: name meta, hash; the name's unswept pushes, zset by sequence number
 -- keys p, w: this push and its tasks, hashes
 -- key b: the registry's bucket 0, hash
@@ -27,7 +27,7 @@
 --   {'catchUp'}: the shards are finished. Claim the catch-up.
 --   {'held', ms left}: another worker has the lease of the only shard, or of the catch-up.
 --   {'claimed', epoch, position, ahead, pending removals of other pushes, poison 0|1, lone, tokens}: it is shard 0/1.
---     lone: the push as shared-lone has it; nil for others, whose record the caller reads afterwards
+--     lone: the push as shared-lone-words has it; nil for others, whose record the caller reads afterwards
 --     tokens: the name's buckets, if that is a short bucket 0 and no channel has a mark; else nil
 -- Keys found in data: docs/keyspace.md.
 local MOST_TOKENS = 16
@@ -42,13 +42,10 @@ if lone and not sent then
     local isPaced = sup ~= '-' and interval ~= '0'
     -- Without `before` the newest push is done, so it alone is kept beside this one.
     local isUsual = not before and (mostHigh == '0' or prio ~= '10')
-    if isPaced and paced then
-        -- As `pace` says it, of one push, whose deadline is far away. The clock was not set back since.
-        local at, last = string.match(paced, '^(%d+) (%d+)$')
-        local left = at and at + interval - now or 0
-        isUsual = isUsual and at and seq - last > 0 and left <= tonumber(interval) and deadline - now > left
-        if isUsual and left > 0 then return {'paced', left} end
-    end
+    local left = isPaced and pacing_left(paced, seq, tonumber(deadline), interval, now) or not isPaced and 0
+    -- A lone push can be superseded itself, and no other push waits behind it.
+    if isUsual and left and left > 0 then return {'paced', left} end
+    isUsual = isUsual and left
     if isUsual and redis.call('EXISTS', q, k, o, bc, v, h, x, e, y) == 0 then
         local tokens = redis.call('HRANDFIELD', b, MOST_TOKENS + 1, 'WITHVALUES')
         local count = nil

@@ -1,5 +1,5 @@
 -- Queues a push for late joiners, with the content state that they missed, or drops them.
--- uses time, lone, kept, queue-late, supersede-queued
+-- uses time, lone, kept, late-queue
 -- key n: name meta, hash
 -- key f: late joiners, hash
 -- key h: retry queues, hash
@@ -18,6 +18,7 @@ if (redis.call('HGET', n, 'begun') or '') ~= begun then return {'again'} end
 unpack_lone(n)
 local now = string.format('%.0f', redis_now())
 local put = 0
+local name = {ps = ps, ws = ws, dls = dls, retention = retention}
 
 -- Returns the state of a push, its sequence number, and the last note that its sweep found if it waited again. Each is read
 -- once, because most channels get the same push. It stays `sending` or `done`, and a stopped one stays stopped.
@@ -28,35 +29,6 @@ local function look(id)
     if not known[id][1] and unpack_kept(ps .. id) then read() end
     local state, seq, notes = unpack(known[id])
     return state, tonumber(seq), tonumber(notes or -1)
-end
-
--- Takes pushes out of the end of a queue that are not older than `seq` and were withdrawn. Returns the queue, or nil if
--- its last push stands or may stand.
-local function without_withdrawn(queue, channel, seq)
-    while has_pushes(queue) do
-        local last = id_text(last_of(queue))
-        if (tonumber(redis.call('HGET', ps .. last, 'seq')) or 0) < seq then break end
-        if stands(ps .. last) then return nil end
-        if not end_entry(ps .. last, ws .. last, 'superseded', '') then
-            keep_stopped(ps .. last, dls .. last, channel)
-        end
-        queue = without(queue, pushes_in(queue))
-    end
-    return queue
-end
-
--- Returns the channel's retry queue with the push at its end, and whether the queue is new. Nil if its last push is not
--- older. All pushes of the queue were swept before the card began, so none shows its alert.
-local function joined(before, channel, raw, seq)
-    local queue = without_withdrawn(before, channel, seq)
-    if before and not queue then return nil end
-    if not has_pushes(queue) then return header(0, queue and registrations_of(queue) or 0, 1) .. raw, true end
-    local rest = supersede_last(queue, supersede_fields_of(ps .. id_text(raw)), ps, ws)
-    if is_full(rest) then rest = make_room(rest, channel, ps, ws, dls, retention) end
-    local all = without_alerts(rest .. raw)
-    -- If the push goes out next, it has attempts of its own: those so far were another push's, at the card before.
-    local isNext = pushes_in(all) == 2 and may_give_way(all, 1, ps)
-    return isNext and with_header(all, 0, registrations_of(all)) or all, false
 end
 
 -- Whether a stopped or cancelled update goes to late joiners, because other cards show it.
@@ -72,7 +44,7 @@ local function put_stopped(id, state, before, channel, raw, seq)
     -- The channel waited for it when it was stopped, so it is counted.
     local waits = has_pushes(before) and last_of(before) == raw
     local queue, isNew
-    if waits then queue = without_alerts(before) else queue, isNew = joined(before, channel, raw, seq) end
+    if waits then queue = without_alerts(before) else queue, isNew = late_queue(name, before, channel, raw, seq) end
     if not queue then return 0 end
     if not waits then
         count(p, 'targets', 1)
@@ -88,7 +60,7 @@ local function put_push(channel, raw)
     local id, before = id_text(raw), redis.call('HGET', h, channel)
     local state, seq = look(id)
     if state == 'sending' or state == 'done' then
-        local queue, isNew = joined(before, channel, raw, seq)
+        local queue, isNew = late_queue(name, before, channel, raw, seq)
         if not queue then return 0 end
         queue_late_joiner(ps .. id, ws .. id, h, r, channel, queue, isNew, now, retention)
         return 1
@@ -100,7 +72,7 @@ end
 local function put_before(channel, queue, raw, older)
     local id, attempts = id_text(older), read_header(queue)
     local state, seq = look(id)
-    local rest = joined(without(queue, pushes_in(queue)), channel, older, seq)
+    local rest = late_queue(name, without(queue, pushes_in(queue)), channel, older, seq)
     if not rest or not attempts or state ~= 'done' and state ~= 'sending' then return 0 end
     -- The channel was in the push's sweep, so that push has its alert. Its due time stays.
     rest = with_header(rest, attempts, registrations_of(queue)) .. raw

@@ -1,7 +1,7 @@
 -- Settles attempts at waiting channels. An operation acts once: only while its push goes out next, with the attempts
 -- seen, or only while its request is open. The push that goes out next is the first of the channel's queue, or the second
 -- if it may supersede the first.
--- uses time, lease, attempts
+-- uses time, lease, late-answers
 -- keys l, r, h, o: the name's leases, hash; waiting channels, zset by due time (ms); their retry queues, hash; pending
 --   removals, hash
 -- key z: open requests, hash

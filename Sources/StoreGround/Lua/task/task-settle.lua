@@ -57,19 +57,9 @@ if isUsual and sent and string.find(lone, id, 1, true) == 1 then
         end
     end
 end
--- uses lone, lease, waiting, checkpoint, sweep
-if answer and kept then
-    note_end(p, tell, 'done', finished)
-    return answer
-end
+-- uses lone, lease, page, checkpoint, sweep
 if answer then
-    local _, record = read_lone(lone, 'done')
-    for _, value in ipairs({'expanded', 1, 'finished', finished}) do record[#record + 1] = value end
-    for at = rest, #ARGV, 3 do record[#record + 1], record[#record + 2] = ARGV[at + 1], ARGV[at + 2] end
-    redis.call('HSET', p, unpack(record))
-    redis.call('PEXPIRE', p, life)
-    redis.call('HDEL', n, 'lone', 'sent', 'before')
-    tell_end(p, tell, 'done', finished)
+    if kept then note_end(p, tell, 'done', finished) else settle_lone(n, p, lone, life, tell, finished, ARGV, rest) end
     return answer
 end
 if lone then unpack_lone(n) end
@@ -92,37 +82,8 @@ local push = {p = p, w = w, h = h, r = r, k = k, z = z, dl = dl, ps = ps, ws = w
     supersedeFields = supersede_fields_of(p), now = now, time = time, retention = retention}
 
 -- Nothing of a repeated page is counted again.
-local waiting, removals = {}, {}
-local i = repeated and #ARGV + 1 or rest
-while i <= #ARGV do
-    local op, a, b, c = ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3]
-    if op == 'dead' then
-        give_up(dl, a, b, false)
-    elseif op == 'add' then
-        count(p, a, tonumber(b))
-        if a == 'expired' then note_expired(dl, b, now, retention) end
-    elseif op == 'remove' then
-        removals[#removals + 1] = raw .. a
-        removals[#removals + 1] = b
-    elseif op == 'retry' then
-        waiting[#waiting + 1] = {a, c, due = b, isCounted = true}
-        i = i + 1
-    elseif op == 'open' then
-        waiting[#waiting + 1] = {a, b, due = now, isCounted = true, open = c, length = ARGV[i + 4]}
-        i = i + 2
-    elseif op == 'join' then
-        waiting[#waiting + 1] = {a, b}
-    elseif op == 'caughtUp' or op == 'reached' then
-        -- After a repeated last settlement k may be of the next push.
-        if redis.call('HGET', n, 'active') == id and redis.call('ZSCORE', k, a) == b then
-            redis.call('ZREM', k, a)
-            if op == 'reached' then redis.call('HDEL', f, a) end
-        end
-    else
-        return redis.error_reply('ERR task-settle: unknown operation')
-    end
-    i = i + 3
-end
+local waiting, removals = page_operations(push, n, f, id, ARGV, repeated and #ARGV + 1 or rest)
+if not waiting then return redis.error_reply('ERR task-settle: unknown operation') end
 join_queues(push, waiting)
 note_removals(push, o, removals)
 write_entries(now, retention)

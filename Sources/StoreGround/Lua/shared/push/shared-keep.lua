@@ -1,12 +1,11 @@
 -- Fragment for task-settle: a lone push that ended in the usual case becomes a kept record, see shared-kept.
--- uses kept-numbers, id
+-- uses kept-numbers, id, lone-words
 
 -- Returns the record, or nil if this push needs a hash of its own; how long it is kept (ms), and `tell` or nil.
 -- raw: its id, 16 bytes. counts: from `at` on, `add`, a field of the ledger and its number, in turns
 local function pack_kept(lone, raw, finished, counts, at)
-    local seq, ts, prio, deadline, created, life, sup, expiry, soft, prev, tell, tp, by, start = string.match(lone,
-        '^%S+ (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)\n([^\n]*)\n()')
-    -- A pattern would look at each byte of it.
+    local _, seq, ts, prio, deadline, created, life, sup, expiry, soft, prev, tell, tp, by, start =
+        string.match(lone, LONE_WORDS)
     local content = string.sub(lone, start)
     tell = tell ~= '-' and tell
     -- A push that was accepted long after its id was made would lengthen the life of its block.

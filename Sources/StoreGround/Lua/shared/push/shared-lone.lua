@@ -1,15 +1,12 @@
--- Fragment for scripts that may meet a lone push: its name's only unswept push, in the name's hash and not in p, q and w.
--- Field `lone`: `<id> <sequence> <timestamp> <priority> <until> <created> <retention> <sup> <expiry> <soft> <prev> <tell>
---   <tp>`, as in p, `-` = absent; a line with `by`; the payload. It is an update for everyone, without other options.
--- Field `sent`, once it has begun: its lease, `<epoch> <deadline> <length> <owner>`.
--- uses constants, id
+-- Fragment for scripts that may meet a lone push (shared-lone-words).
+-- uses constants, id, lone-words
 
 -- Returns a lone push's id, the fields of its record, its sequence number, and how long the record is kept (ms).
 local function read_lone(lone, state)
-    local id, seq, ts, prio, deadline, created, life, sup, expiry, soft, prev, tell, tp, by, payload = string.match(lone,
-        '^(%S+) (%d+) (%d+) (%d+) (%d+) (%d+) (%d+) (%S+) (%S+) (%S+) (%S+) (%S+) (%S+)\n([^\n]*)\n(.*)$')
+    local id, seq, ts, prio, deadline, created, life, sup, expiry, soft, prev, tell, tp, by, start =
+        string.match(lone, LONE_WORDS)
     local record = {'seq', seq, 'ts', ts, 'event', 'update', 'prio', prio, 'aud', '*', 'until', deadline,
-        'created', created, 'state', state, 'payload', payload}
+        'created', created, 'state', state, 'payload', string.sub(lone, start)}
     local function set(field, value, absent)
         if value ~= absent then record[#record + 1], record[#record + 2] = field, value end
     end

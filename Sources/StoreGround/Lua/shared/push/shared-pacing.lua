@@ -1,5 +1,5 @@
--- Fragment for push-begin: the least time between a name's updates.
--- uses since
+-- Fragment for push-begin: the least time between a name's updates, for pushes that are not alone.
+-- uses pacing-left
 
 local function can_all_be_superseded(q, prefix)
     for _, id in ipairs(redis.call('ZRANGE', q, 0, -1)) do
@@ -8,17 +8,12 @@ local function can_all_be_superseded(q, prefix)
     return true
 end
 
--- Returns for how long an update has to wait, ms. 0: it begins, and an interval with it.
--- n: name meta. q: unswept pushes. prefix: of the p keys. push: the update's fields. interval: ms
--- paced: when the last interval began (ms), and the name's last sequence number then. lastSeq: that number now
+-- Returns for how long an update has to wait, ms. 0: it begins.
+-- n: name meta. q: unswept pushes. prefix: of the p keys. push: the update's fields. lastSeq: the name's last sequence
+-- number
 local function pace(n, q, prefix, push, paced, lastSeq, interval, now)
-    local at, before = string.match(paced or '', '^(%d+) (%d+)$')
-    -- Older pushes (for other audiences) do not wait, so that an interval has one sweep for each audience.
-    if at and tonumber(push.seq) <= tonumber(before) then return 0 end
-    local left = at and interval - since(tonumber(at), now) or 0
-    -- Pacing must not delay an update past its deadline.
-    local deadline = tonumber(push['until']) or math.huge
-    if deadline > now and deadline <= now + left then left = 0 end
+    local left = pacing_left(paced, push.seq, tonumber(push['until']) or math.huge, interval, now)
+    if not left then return 0 end
     -- If a push that cannot be superseded is queued behind this update, do not pace: the order would delay it too.
     if left > 0 and can_all_be_superseded(q, prefix) then return left end
     redis.call('HSET', n, 'paced', string.format('%.0f %s', now, lastSeq))

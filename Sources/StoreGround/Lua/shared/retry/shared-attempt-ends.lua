@@ -1,0 +1,70 @@
+-- Fragment for retry-settle: the outcome of a push at a waiting channel, counted where the push is kept.
+-- name: the name as retry-settle knows it. Its fields: r, h, o, z keys; ps, ws, dls prefixes; now (text), time (ms),
+-- retention.
+-- uses supersede-queued, open
+
+-- Notes a pending removal. Returns whether it is new.
+local function note_removal(name, channel, push, token, value)
+    local field = push .. string.char(math.floor(#channel / 256), #channel % 256) .. channel .. token
+    local isNew = redis.call('HSET', name.o, field, value) == 1
+    redis.call('PEXPIRE', name.o, name.retention)
+    return isNew
+end
+
+-- Counts a delivery of a push that was stopped, cancelled or superseded in flight: the token moves from failed, skipped
+-- or superseded to delivered. An `end` closes its name again, unless a newer push was accepted.
+local function delivered_after(p, dl, channel, id, now, isSuperseded)
+    local state, stopped, closes, seq, superseded =
+        unpack(redis.call('HMGET', p, 'state', 'stopped', 'closes', 'seq', 'superseded'))
+    local field = state == 'failed' and stopped and 'failed' or state == 'cancelled' and 'skipped'
+    isSuperseded = isSuperseded or state == 'superseded'
+    if not field and isSuperseded and tonumber(superseded or 0) > 0 then field = 'superseded' end
+    if not field then return end
+    redis.call('HINCRBY', p, field, -1)
+    redis.call('HINCRBY', p, 'delivered', 1)
+    if field == 'failed' and redis.call('EXISTS', dl) == 1 then
+        -- A request that was open when its page was settled after the stop has its channel there already.
+        redis.call('HDEL', dl .. ':c', channel)
+        if redis.call('HINCRBY', dl, 'r:' .. stopped, -1) <= 0 then redis.call('HDEL', dl, 'r:' .. stopped) end
+    end
+    if closes and redis.call('HGET', closes, 'seq') == seq then close_name(closes, seq, now, id) end
+end
+
+-- Finishes the push for the channel. kept: '1' or '2', see retry-settle
+local function settle_attempt(name, channel, push, field, reason, kept)
+    local text = id_text(push)
+    local p, dl = name.ps .. text, name.dls .. text
+    if not end_entry(p, name.ws .. text, field, reason) then
+        if field == 'delivered' then delivered_after(p, dl, channel, text, name.now) else keep_stopped(p, dl, channel) end
+        return
+    end
+    if kept == '1' then give_up(dl, channel, reason, false) end
+    if field == 'expired' then note_expired(dl, 1, name.now, name.retention) end
+    if kept == '2' then redis.call('HINCRBY', p, 'stale_tokens', 1) end
+end
+
+-- Puts off the push for the channel until `due`.
+local function try_again(name, channel, queue, push, due, attempts, reason, duplicates)
+    redis.call('HSET', name.h, channel, with_header(queue, tonumber(attempts), registrations_of(queue)))
+    redis.call('ZADD', name.r, due, channel)
+    local p = name.ps .. id_text(push)
+    if redis.call('EXISTS', p) == 1 then
+        redis.call('HINCRBY', p, 'retries', 1)
+        redis.call('HINCRBY', p, 'e:' .. reason, 1)
+        if duplicates ~= '0' then redis.call('HINCRBY', p, 'duplicates', duplicates) end
+    end
+end
+
+-- Notes the pending removal of a token that is dead or whose `end` was delivered, to be counted once it is confirmed. A
+-- final push has counted the token, so only an `end` is noted then, under an id of zeros. reason: nil for an `end`
+local function settle_removal(name, channel, push, token, value, reason)
+    local text = id_text(push)
+    local w, isOpen = name.ws .. text, is_open(name.ps .. text)
+    if isOpen then
+        redis.call('HINCRBY', w, 'wait', -1)
+        if reason then redis.call('HINCRBY', name.ps .. text, 'e:' .. reason, 1) end
+        if note_removal(name, channel, push, token, value) then redis.call('HINCRBY', w, 'owed', 1) end
+    elseif not reason and note_removal(name, channel, string.rep('\0', ID_BYTES), token, value) then
+        delivered_after(name.ps .. text, name.dls .. text, channel, text, name.now)
+    end
+end
