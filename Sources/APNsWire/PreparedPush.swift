@@ -11,6 +11,8 @@ public struct PreparedPush: Sendable, Hashable {
     /// At most 64 bytes.
     public var collapseID: String?
     public var payload: [UInt8]
+    /// The payload for entries with the route `variant`. Nil: the push has no variant.
+    public var variantPayload: [UInt8]?
     /// Receives a copy of each request and answer of the page. Nil if the push has no trace.
     public var trace: ExchangeRecorder?
 

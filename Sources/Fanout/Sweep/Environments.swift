@@ -14,12 +14,11 @@ struct Environments: Sendable {
 
     /// Sends a page, each entry by its route.
     /// - Parameters:
-    ///   - variant: the push for the entries with the route `variant`
     ///   - trace: keeps the exchanges of the entry with the route `traced`
     ///   - handover: the page is taken back before each request has its answer
     /// - Returns: the plan with the page's outcome
     func sendParts(
-        _ page: TokenPage, _ push: PreparedPush, variant: PreparedPush? = nil, trace: ExchangeRecorder? = nil,
+        _ page: TokenPage, _ push: PreparedPush, trace: ExchangeRecorder? = nil,
         while permission: any SendPermission = StandingPermission(), _ handover: Handover? = nil
     ) async -> PagePlan {
         var plan = PagePlan(page, hasOther: other != nil)
@@ -27,7 +26,8 @@ struct Environments: Sendable {
         let handover = plan.parts.count == 1 ? handover : handover.map { _ in Handover() }
         @Sendable func sendByRoute(_ part: TokenPage) async -> PageOutcome {
             let route = part.route
-            var push = route.contains(.variant) ? variant ?? push : push
+            var push = push
+            if route.contains(.variant), let payload = push.variantPayload { push.payload = payload }
             if route.contains(.traced) { push.trace = trace }
             return await (route.contains(.elsewhere) ? other ?? first : first)
                 .send(part, push, while: permission, handover)

@@ -15,19 +15,8 @@ struct PageDelivery: PageOwner {
     let log: Logger
     let state = RunState()
 
-    /// A push with its payload, made once for all pages.
-    struct Outgoing: Sendable {
-        let record: PushRecord
-        let push: PreparedPush
-        /// For a start: the push for devices that can take updates from the name's broadcast channel.
-        let broadcastChannelPush: PreparedPush?
-
-        init(_ record: PushRecord, _ app: WorkerApp, _ name: ActivityName, isLate: Bool = false) {
-            self.record = record
-            push = record.prepared(bundleID: app.bundleID, name, isLate: isLate)
-            broadcastChannelPush = record.onBroadcastChannel(push)
-        }
-    }
+    /// A push as the app's transport sends it.
+    typealias Push = PreparedPush
 
     var lease: Lease { held.lease }
     var name: ActivityName { lease.name }
@@ -92,19 +81,18 @@ struct PageDelivery: PageOwner {
 
     /// Sends a page.
     /// - Parameters:
-    ///   - page: entries with the route `variant` get `broadcastChannelPush`
+    ///   - push: of the record, made once for all pages
     ///   - place: given back when the page is nearly done
     ///   - time: boot-clock milliseconds after which no request leaves this machine
     ///   - firstSize: the size under which the push's first token counts, if this page may have it
     ///   - channel: the waiting channel of an entry, for a page of retries
     /// - Returns: nil if there is nothing to settle
     func sendPage(
-        _ page: TokenPage, _ outgoing: Outgoing, _ place: PageSlot, until time: Int64?, firstSize: PushSize?,
-        channel: ((Int) -> WaitingChannel)? = nil
+        _ page: TokenPage, of record: PushRecord, _ push: Push, _ place: PageSlot, until time: Int64?,
+        firstSize: PushSize?, channel: ((Int) -> WaitingChannel)? = nil
     ) async -> SentPage? {
         // Check the lease here, because the process may have been suspended since the page was read.
         guard held.isLive else { return lost() }
-        let record = outgoing.record
         guard let notes = record.event == .start ? await noteStarted(page, record) : [:] else { return nil }
         let page = record.isTraced ? await traced(page, record) : page
         let details = PageDetails(
@@ -112,8 +100,7 @@ struct PageDelivery: PageOwner {
             spanStart: context.spanStart(record), isRetry: channel != nil)
         context.metrics.pageBegan(app.key)
         let sent = await app.environments.sendParts(
-            page, outgoing.push, variant: outgoing.broadcastChannelPush, trace: details.trace,
-            while: held.permission(until: time), Handover { place.nearlyDone() })
+            page, push, trace: details.trace, while: held.permission(until: time), Handover { place.nearlyDone() })
         context.metrics.pageEnded(app.key)
         if !sent.found.isEmpty {
             // If this write is lost, the next send finds out again.
@@ -234,9 +221,4 @@ extension PageDelivery {
         page[route: index].insert(.traced)
         return page
     }
-}
-
-extension PageDelivery.Outgoing {
-    /// As it is rendered: an automatic end shows the state of another push.
-    var rendersTooLarge: Bool { push.payload.count > Payload.maximumBytes }
 }

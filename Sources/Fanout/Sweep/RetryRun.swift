@@ -132,8 +132,8 @@ struct RetryRun: Sendable {
         _ waiting: [WaitingChannel], _ record: PushRecord, _ place: PageSlot, until time: Int64?
     ) async {
         var page = TokenPage(waiting)
-        let outgoing = PageDelivery.Outgoing(record, delivery.app, lease.name, isLate: waiting[0].isLate)
-        if outgoing.broadcastChannelPush != nil {
+        let push = record.prepared(bundleID: delivery.app.bundleID, lease.name, isLate: waiting[0].isLate)
+        if push.hasVariant {
             let routed = await delivery.ask { [page] () async throws(StoreError) in
                 try await store.channels.routingIOS18(lease.app, page, to: .variant)
             }
@@ -144,7 +144,7 @@ struct RetryRun: Sendable {
         // A late joiner's card did not exist when the push went out.
         let firstSize = waiting[0].isLate ? nil : PushSize(targets: record.targetsSoFar)
         let sent = await delivery.sendPage(
-            page, outgoing, place, until: time, firstSize: firstSize, channel: { waiting[$0] })
+            page, of: record, push, place, until: time, firstSize: firstSize, channel: { waiting[$0] })
         guard let sent else { return }
         await settle(
             RetrySettlement(waiting, sent, now: store.time.now(), staleBefore: context.staleBefore), sent)

@@ -39,12 +39,12 @@ struct Sweep: Sendable {
 
     let delivery: PageDelivery
     let claim: Claim
-    private let outgoing: PageDelivery.Outgoing
+    private let push: PageDelivery.Push
 
     init(_ delivery: PageDelivery, _ claim: Claim) {
         self.delivery = delivery
         self.claim = claim
-        outgoing = PageDelivery.Outgoing(claim.record, delivery.app, claim.lease.name)
+        push = claim.record.prepared(bundleID: delivery.app.bundleID, claim.lease.name)
     }
 
     var lease: Lease { claim.lease }
@@ -118,7 +118,7 @@ struct Sweep: Sendable {
         await delivery.ask { () async throws(StoreError) in
             if let starts = claim.record.startTokens {
                 return try await startPage(
-                    starts, from: position, to: limit, splits: outgoing.broadcastChannelPush != nil)
+                    starts, from: position, to: limit, splits: push.hasVariant)
             }
             // The usual case of a name with few tokens: its push has begun with them.
             if position == .start, let (tokens, counts) = try store.tokens.readByBegin(claim),
@@ -196,14 +196,15 @@ struct Sweep: Sendable {
             return (Settlement(unsent: count, as: .expired, range: range), nil)
         }
         var settlement = Settlement(range: range)
-        if outgoing.rendersTooLarge {
+        if push.isTooLarge {
             settlement = Settlement(unsent: count, as: .failed, range: range)
             settlement.errors[PushRecord.tooLarge] = count
             return (settlement, nil)
         }
         var sent: SentPage?
         if !page.tokens.isEmpty {
-            sent = await delivery.sendPage(page.tokens, outgoing, place, until: page.sendUntil, firstSize: firstSize)
+            sent = await delivery.sendPage(
+                page.tokens, of: claim.record, push, place, until: page.sendUntil, firstSize: firstSize)
             guard let sent else { return nil }
             settlement = Settlement(
                 firstAttempt: page.tokens, sent, now: store.time.now(), staleBefore: context.staleBefore, range: range)
