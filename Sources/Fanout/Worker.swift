@@ -50,65 +50,20 @@ public struct Worker: Service {
     }
 
     public func run() async throws {
-        let first = options.current
-        let keys = apps.map(\.key)
-        let circuits = AppCircuits()
-        let served = apps.map { app in
-            var served = app
-            served.transport = CircuitTransport(
-                transport: app.transport, app: app.key, circuits: circuits, now: first.now)
-            return (app.key, served)
-        }
-        let metrics = WorkerMetrics(keys)
-        let context = WorkerContext(
-            store: store, apps: Dictionary(uniqueKeysWithValues: served), live: options, owner: consumer,
-            circuits: circuits, metrics: metrics, logger: logger, leases: LeaseKeeper(now: first.now), spans: spans)
+        let context = makeContext()
         let drain = context.drain
-        let endings = EndingLog(store, metrics, logger)
-        let senders = apps.compactMap { app in
-            app.webhook.map { webhook in
-                WebhookSender(
-                    store: store, app: app.key, webhook: webhook, live: options, owner: consumer,
-                    metrics: metrics, drain: drain, logger: logger)
-            }
-        }
+        let keys = apps.map(\.key)
         let pools = WorkStream.allCases.map { stream in
             Pool(
                 stream: stream, apps: keys, readers: store.readers(), context: context,
-                permits: FairSemaphore(Self.permits(stream, first.concurrency), keys))
+                permits: FairSemaphore(Self.permits(stream, context.options.concurrency), keys))
         }
         await withTaskCancellationOrGracefulShutdownHandler {
             guard await prepare(keys, context) else { return }
-            await inheritHalts(keys, circuits, metrics)
+            await inheritHalts(keys, context.circuits, context.metrics)
             logger.notice("ready for work", metadata: ["apps": "\(keys.map(\.rawValue).joined(separator: ","))"])
-            // This task is not cancelled with the others: it tells of the last pages, which are settled during the
-            // shutdown.
-            let told = Task { await endings.run() }
-            let open = Task { await context.openRequests.run() }
-            await withTaskGroup { group in
-                let timers = Timers(context: context, apps: keys, pools: pools)
-                group.addTask { await timers.renewLeases() }
-                await withDiscardingTaskGroup { work in
-                    work.addTask { await timers.run() }
-                    for pool in pools { work.addTask { await pool.run() } }
-                    for sender in senders { work.addTask { await sender.run() } }
-                }
-                group.cancelAll()
-            }
-            context.openRequests.finish()
-            await open.value
-            endings.finish()
-            await told.value
-            for app in apps {
-                await app.transport.close()
-                await app.otherTransport?.close()
-                await app.broadcasts?.close()
-            }
-            for pool in pools { pool.close() }
-            // If all workers end, the next one knows from here whether the clock was set back meanwhile.
-            try? await store.time.look()
-            try? await store.queue.leave(keys, consumer: consumer)
-            try? await store.heartbeats.remove(consumer)
+            await work(context, pools)
+            await leave(pools)
             logger.notice("drained: begun work is settled or returned to the streams")
         } onCancelOrGracefulShutdown: {
             logger.notice("draining: no new work begins")
@@ -116,6 +71,64 @@ public struct Worker: Service {
             // A separate command wakes each blocked read. A read that cannot be woken ends at its own time limit.
             for pool in pools { Task { await pool.interrupt() } }
         }
+    }
+
+    /// The apps' first transports get circuits.
+    private func makeContext() -> WorkerContext {
+        let now = options.current.now
+        let circuits = AppCircuits()
+        let served = apps.map { app in
+            var served = app
+            served.transport = CircuitTransport(transport: app.transport, app: app.key, circuits: circuits, now: now)
+            return (app.key, served)
+        }
+        return WorkerContext(
+            store: store, apps: Dictionary(uniqueKeysWithValues: served), live: options, owner: consumer,
+            circuits: circuits, metrics: WorkerMetrics(apps.map(\.key)), logger: logger, leases: LeaseKeeper(now: now),
+            spans: spans)
+    }
+
+    /// Works until the pools are drained and each request has its answer.
+    private func work(_ context: WorkerContext, _ pools: [Pool]) async {
+        let endings = EndingLog(store, context.metrics, logger)
+        let senders = apps.compactMap { app in
+            app.webhook.map { webhook in
+                WebhookSender(
+                    store: store, app: app.key, webhook: webhook, live: options, owner: consumer,
+                    metrics: context.metrics, drain: context.drain, logger: logger)
+            }
+        }
+        // This task is not cancelled with the others: it tells of the last pages, which are settled during the
+        // shutdown.
+        let told = Task { await endings.run() }
+        let open = Task { await context.openRequests.run() }
+        await withTaskGroup { group in
+            let timers = Timers(context: context, apps: apps.map(\.key), pools: pools)
+            group.addTask { await timers.renewLeases() }
+            await withDiscardingTaskGroup { work in
+                work.addTask { await timers.run() }
+                for pool in pools { work.addTask { await pool.run() } }
+                for sender in senders { work.addTask { await sender.run() } }
+            }
+            group.cancelAll()
+        }
+        context.openRequests.finish()
+        await open.value
+        endings.finish()
+        await told.value
+    }
+
+    private func leave(_ pools: [Pool]) async {
+        for app in apps {
+            await app.transport.close()
+            await app.otherTransport?.close()
+            await app.broadcasts?.close()
+        }
+        for pool in pools { pool.close() }
+        // If all workers end, the next one knows from here whether the clock was set back meanwhile.
+        try? await store.time.look()
+        try? await store.queue.leave(apps.map(\.key), consumer: consumer)
+        try? await store.heartbeats.remove(consumer)
     }
 
     /// How many entries of a stream are processed at once, for all apps. Priority 5 has a smaller share of its own.
