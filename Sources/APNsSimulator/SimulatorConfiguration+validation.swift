@@ -34,6 +34,7 @@ extension Faults {
         func need(_ condition: Bool, _ field: String, _ text: String) throws(SimulatorError) {
             if !condition { throw .configuration(field: "\(path).\(field)", text) }
         }
+        try validateTokens(need)
         let shares = [("dead_share", deadShare), ("reset_share", resetShare), ("stall_share", stallShare)]
         for (field, share) in shares {
             try need((0...1).contains(share), field, "\(share) is not a share from 0 to 1")
@@ -50,6 +51,33 @@ extension Faults {
             try need(rejections.values.reduce(0, +) <= 1, field, "the shares add up to more than 1")
         }
         if let rejectAll { try need(Reason(rawValue: rejectAll) != nil, "reject_all", Self.unknown(rejectAll)) }
+        if let slowEvery { try need(slowEvery >= 1, "slow_every", "\(slowEvery) is not 1 or more") }
+        let times = [
+            ("latency_ms", latency), ("latency_jitter_ms", latencyJitter), ("slow_latency_ms", slowLatency),
+            ("slow_token_latency_ms", slowTokenLatency),
+        ]
+        for (field, value) in times {
+            try need((0...3_600_000).contains(value), field, "\(value) is not 0 to 3600000 milliseconds")
+        }
+        let counts = [
+            ("expire_next", expireNext), ("manage_lose_next", manageLoseNext), ("stall_after", stallAfter ?? 0),
+            ("freeze_after", freezeAfter ?? 0),
+            ("goaway_after", goawayAfter ?? 0), ("close_after", closeAfter ?? 0), ("retry_after_s", retryAfter ?? 0),
+        ]
+        for (field, count) in counts { try need(count >= 0, field, "\(count) is negative") }
+        let isPlain = goawayReason.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x22 && $0 != 0x5c && $0 < 0x7f }
+        try need(isPlain, "goaway_reason", "has characters that a reason of Apple's has not")
+        for (index, change) in settings.enumerated() {
+            let field = "settings[\(index)]"
+            try need((0...0x7fff_ffff).contains(change.streams), "\(field).streams", "\(change.streams) is negative")
+            let number = change.afterRequests
+            try need(number >= 1, "\(field).after_requests", "\(number) is not 1 or more")
+        }
+    }
+
+    private func validateTokens(
+        _ need: (_ condition: Bool, _ field: String, _ text: String) throws(SimulatorError) -> Void
+    ) throws(SimulatorError) {
         let dead = Reason.dead.map(\.rawValue)
         let deadText = "only \(dead.joined(separator: ", ")) make a token dead"
         for (name, weight) in deadReasons {
@@ -74,28 +102,6 @@ extension Faults {
         }
         for (key, reason) in refusedKeys {
             try need(Reason(rawValue: reason) != nil, "refused_keys.\(key)", Self.unknown(reason))
-        }
-        if let slowEvery { try need(slowEvery >= 1, "slow_every", "\(slowEvery) is not 1 or more") }
-        let times = [
-            ("latency_ms", latency), ("latency_jitter_ms", latencyJitter), ("slow_latency_ms", slowLatency),
-            ("slow_token_latency_ms", slowTokenLatency),
-        ]
-        for (field, value) in times {
-            try need((0...3_600_000).contains(value), field, "\(value) is not 0 to 3600000 milliseconds")
-        }
-        let counts = [
-            ("expire_next", expireNext), ("manage_lose_next", manageLoseNext), ("stall_after", stallAfter ?? 0),
-            ("freeze_after", freezeAfter ?? 0),
-            ("goaway_after", goawayAfter ?? 0), ("close_after", closeAfter ?? 0), ("retry_after_s", retryAfter ?? 0),
-        ]
-        for (field, count) in counts { try need(count >= 0, field, "\(count) is negative") }
-        let isPlain = goawayReason.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x22 && $0 != 0x5c && $0 < 0x7f }
-        try need(isPlain, "goaway_reason", "has characters that a reason of Apple's has not")
-        for (index, change) in settings.enumerated() {
-            let field = "settings[\(index)]"
-            try need((0...0x7fff_ffff).contains(change.streams), "\(field).streams", "\(change.streams) is negative")
-            let number = change.afterRequests
-            try need(number >= 1, "\(field).after_requests", "\(number) is not 1 or more")
         }
     }
 

@@ -147,8 +147,17 @@ struct Recorder: Sendable {
         if let fault = misuse {
             counts.ignoredByDevice[fault, default: 0] += 1
             token.ignoredByDevice += 1
-            return (isFirst, isBackwards)
+        } else {
+            show(entry, payload, payloads, &token, &counts)
         }
+        return (isFirst, isBackwards)
+    }
+
+    /// Does as a device that takes the push.
+    private static func show(
+        _ entry: Entry, _ payload: DevicePayload, _ payloads: [DevicePayload], _ token: inout TokenRecord,
+        _ counts: inout some DeviceCounts
+    ) {
         // A push-to-start token belongs to no activity. Each start makes one, but those with one collapse id share it.
         if payload.event == .start {
             if let id = entry.collapseID {
@@ -159,7 +168,7 @@ struct Recorder: Sendable {
             token.ended = false
             token.shown = entry.payload
             token.state = entry.payload
-            return (isFirst, isBackwards)
+            return
         }
         token.isUpdateToken = true
         let isOlder = token.shown >= 0 && (payload.timestamp ?? 0) < (payloads[Int(token.shown)].timestamp ?? 0)
@@ -178,7 +187,6 @@ struct Recorder: Sendable {
             if payload.contentState != nil { token.state = entry.payload }
             token.ended = payload.event == .end
         }
-        return (isFirst, isBackwards)
     }
 
     private mutating func number(of payload: ByteBuffer) -> Int32 {
