@@ -12,12 +12,12 @@ extension Store {
     /// deployment that has none. A crash leaves nothing to correct.
     /// - Throws: `otherFormat` if another version wrote what is stored.
     public func claimFormat() async throws(StoreError) {
-        let replies = try await redis.replies([
+        let (_, number) = try await redis.replies([
             // A Redis that is full takes no number. A process that starts later notes it.
             RedisCommand("HSETNX", keys.deployment, .string(StoredFormat.field), .int(StoredFormat.current)),
             RedisCommand("HGET", keys.deployment, .string(StoredFormat.field)),
-        ])
-        try check(replies[1])
+        ]).values(.any("HSETNX"), .any("format"))
+        try check(number)
     }
 
     /// The same for a process that only reads, or that looks again.

@@ -51,9 +51,9 @@ public struct Actions: Sendable {
                 "XREVRANGE", keys.actions(app), .string(end), .int(start), "COUNT", .int(Self.step))
             let entries = try reply.array()
             for entry in entries {
-                let id = try entry[0].string()
+                let (id, fields) = try entry.entry()
                 read += 1
-                if let action = Action(try StoredHash(entry[1])), filter.includes(action) {
+                if let action = Action(try fields.hash()), filter.includes(action) {
                     found.append(LoggedAction(entry: id, action: action))
                 }
                 if found.count == limit || read >= Self.mostRead { return (found, id) }

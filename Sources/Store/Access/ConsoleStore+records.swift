@@ -54,11 +54,11 @@ extension ConsoleStore {
     /// The time at which the publish with this key goes out, epoch ms: the one that its first click gave.
     public func due(_ publish: String, at time: Int64) async throws(StoreError) -> Int64 {
         let key = keys.consoleDue(Self.digest(publish))
-        let replies = try await redis.atOnce([
+        let (_, due) = try await redis.atOnce([
             RedisCommand("SET", key, [.int(time), "PX", .int(Self.dueLife.milliseconds), "NX"]),
             RedisCommand("GET", key, []),
-        ])
-        return Int64(try replies[1].integer())
+        ]).values(.any("SET"), .time("due"))
+        return due
     }
 
     /// The records of alarms that somebody knows of.

@@ -21,9 +21,10 @@ public struct ConsoleStore: Sendable {
     ///   its clock was set back.
     public func session(_ session: String, life: Duration) async throws(StoreError) -> [UInt8]? {
         let key = key(session)
-        let replies = try await redis.run([RedisCommand("GET", key), RedisCommand("PTTL", key)])
-        if try replies[1].integer() > life.milliseconds { try await redis.run("PEXPIRE", key, .int(life.milliseconds)) }
-        return try replies[0].optionalBytes().map { Array($0) }
+        let (record, left) = try await redis.run([RedisCommand("GET", key), RedisCommand("PTTL", key)])
+            .values(.optionalBytes("session"), .integer("life"))
+        if left > life.milliseconds { try await redis.run("PEXPIRE", key, .int(life.milliseconds)) }
+        return record.map { Array($0) }
     }
 
     public func end(_ session: String) async throws(StoreError) { try await redis.run("DEL", key(session)) }
@@ -37,8 +38,9 @@ public struct ConsoleStore: Sendable {
     /// Takes it out, so that it is used once.
     public func take(attempt name: String) async throws(StoreError) -> [UInt8]? {
         let key = keys.consoleSignIn(Self.digest(name))
-        let replies = try await redis.atOnce([RedisCommand("GET", key), RedisCommand("DEL", key)])
-        return try replies[0].optionalBytes().map { Array($0) }
+        let (record, _) = try await redis.atOnce([RedisCommand("GET", key), RedisCommand("DEL", key)])
+            .values(.optionalBytes("attempt"), .any("DEL"))
+        return record.map { Array($0) }
     }
 
     /// Counts a sign-in before its secret is checked, so that guesses at the same moment are all counted.
@@ -46,16 +48,15 @@ public struct ConsoleStore: Sendable {
     /// - Returns: the attempts within `span` with this one, and the milliseconds until they are forgotten.
     public func attempt(_ subject: String, span: Duration) async throws(StoreError) -> (count: Int, left: Int) {
         let key = attemptsKey(subject)
-        let replies = try await redis.atOnce([
+        let (_, count, left) = try await redis.atOnce([
             RedisCommand("SET", key, ["0", "PX", .int(span.milliseconds), "NX"]), RedisCommand("INCR", key, []),
             RedisCommand("PTTL", key, []),
-        ])
-        let left = try replies[2].integer()
+        ]).values(.any("SET"), .integer("attempts"), .integer("life"))
         // Redis keeps the end of the span as a time, and its clock was set back.
         if left > span.milliseconds {
             try await redis.run("PEXPIRE", key, .int(span.milliseconds))
         }
-        return (try replies[1].integer(), min(max(0, left), Int(span.milliseconds)))
+        return (count, min(max(0, left), Int(span.milliseconds)))
     }
 
     /// Takes back an attempt that was right. Those that were wrong stay: the holder of one secret could otherwise go on

@@ -29,7 +29,7 @@ public struct DeliveryRates: Sendable {
     public func take(
         _ app: AppKey, _ push: PushID, tokens: Int, _ rate: DeliveryRate, horizon: Duration, reserve: Duration = .zero
     ) async throws(StoreError) -> (isTaken: Bool, wait: Duration) {
-        let reply = try await redis.run(
+        let (isTaken, wait) = try await redis.run(
             Lua.deliveryTurn,
             keys: [
                 "appTurn": keys.deliveryTurn(app), "pushTurn": keys.deliveryTurn(app, push),
@@ -38,7 +38,8 @@ public struct DeliveryRates: Sendable {
             [
                 "tokens": .int(tokens), "ofApp": .int(rate.ofApp), "ofPush": .int(rate.ofPush),
                 "horizon": .int(horizon.milliseconds), "reserve": .int(reserve.milliseconds),
-            ])
-        return (try reply[0].isOne(), .milliseconds(try reply[1].integer()))
+            ]
+        ).values(.flag("turn"), .integer("wait"))
+        return (isTaken, .milliseconds(wait))
     }
 }

@@ -34,6 +34,7 @@ public struct ProviderTokens: Sendable {
                 "tolerance": .int(Self.tolerance.components.seconds), "life": .int(Self.life.milliseconds),
             ])
         guard !reply.isNil else { return nil }
-        return ProviderToken(jwt: try reply[0].string(), issuedAt: try reply[1].integer())
+        let (jwt, issuedAt) = try reply.values(.string("jwt"), .integer("issue time"))
+        return ProviderToken(jwt: jwt, issuedAt: issuedAt)
     }
 }

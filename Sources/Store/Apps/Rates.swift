@@ -19,13 +19,11 @@ public struct Rates: Sendable {
         _ subject: String, perSecond: Int, wanted: Int
     ) async throws(StoreError) -> (taken: Int, wait: Int) {
         let digest = Hex.encode(SHA256Digest(of: subject.utf8))
-        let reply = try await redis.run(
+        return try await redis.run(
             Lua.rateTake, keys: ["rate": keys.rate(digest)],
             [
                 "interval": .string("\(1_000 / Double(perSecond))"), "room": .int(Self.room), "wanted": .int(wanted),
             ]
-        ).array()
-        guard reply.count == 2 else { throw .unexpectedReply("to rate-take") }
-        return (try reply[0].integer(), try reply[1].integer())
+        ).values(.integer("taken"), .integer("wait"))
     }
 }

@@ -68,12 +68,11 @@ extension WorkQueue {
 
     /// An entry's id begins with the time (ms) when Redis added it.
     static func age(_ entries: Reply, _ now: Int64) throws(StoreError) -> Int64 {
-        guard let first = try entries.array().first else { return 0 }
-        return max(0, now - (Int64(try first[0].string().prefix { $0 != "-" }) ?? now))
+        guard let id = try entries.array().first?.entry().id else { return 0 }
+        return max(0, now - (Int64(id.prefix { $0 != "-" }) ?? now))
     }
 
     private static func lateness(_ first: Reply, _ now: Int64) throws(StoreError) -> Int64 {
-        guard first.count == 2, let due = try first[1].optionalTime() else { return 0 }
-        return max(0, now - due)
+        max(0, now - (try first.firstTime() ?? now))
     }
 }

@@ -189,15 +189,12 @@ extension Channels {
         _ app: AppKey, of user: String, _ body: ([ChannelID]) async throws(StoreError) -> Void
     ) async throws(StoreError) {
         let set = AudienceSet.namedUser(user)
-        var cursor = "0"
-        repeat {
-            let reply = try await redis.run("SSCAN", keys.members(app, set), .string(cursor), "COUNT", "500")
-            cursor = try reply[0].string()
-            let members = try reply[1].byteStrings().compactMap { ChannelID(stored: $0) }
+        try await redis.eachPart("SSCAN", keys.members(app, set), "COUNT", "500") { part throws(StoreError) in
+            let members = try part.byteStrings().compactMap { ChannelID(stored: $0) }
             // A member may be left over from a record that expired.
             let gone = Set(try await without(app, Keyspace.field(set), members))
             let found = members.filter { !gone.contains($0) }
             if !found.isEmpty { try await body(found) }
-        } while cursor != "0"
+        }
     }
 }

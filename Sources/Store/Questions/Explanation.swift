@@ -71,35 +71,39 @@ extension Store {
                 RedisCommand("HGET", keys.openRequests(tag), field),
                 RedisCommand("HGET", keys.startedChannels(tag), field),
             ])
+        let (marked, elsewhere, queue, due, meta, open, started) = try replies.values(
+            .optionalBytes("quarantine"), .optionalBytes("other environment"), .optionalBytes("retry queue"),
+            .any("due"), .any("name"), .optionalBytes("open request"), .optionalString("start"))
+        let (last, ended) = try meta.values(.push("last"), .any("ended"))
         var explanation = Explanation(presence: .unknown)
-        if let queue = try replies[2].optionalBytes(), var waiting = WaitingChannel(channel: stored, queue: queue) {
-            let open = try replies[5].optionalBytes().flatMap { WaitingChannel.openPush($0) }
+        if let queue, var waiting = WaitingChannel(channel: stored, queue: queue) {
             if let nextPush = waiting.nextPush {
                 waiting.takeSendable(try await sweeps.records(app, name, [waiting.push, nextPush]))
             }
             explanation.waiting = Explanation.Waiting(
-                push: open ?? waiting.push, attempts: waiting.attempts, isOpen: !replies[5].isNil,
-                due: replies[3].isNil ? nil : try replies[3].optionalTime())
+                push: open.flatMap { WaitingChannel.openPush($0) } ?? waiting.push, attempts: waiting.attempts,
+                isOpen: open != nil, due: due.isNil ? nil : try due.optionalTime())
         }
-        if let entry = entries[0] {
+        if case let entry?? = entries.first {
             explanation.presence = .follows
             explanation.isInfrequent = entry.isInfrequent
-            let mark = try replies[0].optionalBytes().flatMap { QuarantineMark(storedValue: $0) }
+            let mark = marked.flatMap { QuarantineMark(storedValue: $0) }
             explanation.quarantine = mark?.token == entry.token ? mark : nil
             var marks: Set<SendBlock> = []
             if explanation.waiting != nil { marks.insert(.waiting) }
             if explanation.quarantine != nil { marks.insert(.quarantined) }
-            if try replies[1].optionalBytes() == OtherEnvironment.hash(entry.token)[...] { marks.insert(.elsewhere) }
+            if elsewhere == OtherEnvironment.hash(entry.token)[...] { marks.insert(.elsewhere) }
             explanation.following = Following(
                 place: .activity(name), token: entry.token, registeredAt: entry.registeredAt,
                 startedAt: entry.startedAt, marks: marks)
         } else {
             explanation.presence = try await tokens.past(place, stored)
         }
-        let started = try replies[6].optionalString()?.split(separator: " ").last
-        explanation.startSentAt = started.flatMap { StoredNumber.read($0) }.map { Int64($0) }
-        explanation.nameHasEnded = !replies[4][1].isNil
-        if let push = try replies[4][0].optionalString().flatMap({ PushID($0) }) {
+        explanation.startSentAt = started?.split(separator: " ").last.flatMap { StoredNumber.read($0) }.map {
+            Int64($0)
+        }
+        explanation.nameHasEnded = !ended.isNil
+        if let push = last {
             explanation.lastPush = try await pushes.ledger(app, push)
             let reason = try await redis.run("HGET", keys.deadChannels(tag, push), field)
             explanation.givenUp = try reason.optionalString()

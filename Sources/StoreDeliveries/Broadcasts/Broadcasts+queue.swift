@@ -45,13 +45,15 @@ extension Broadcasts {
                 "most": .int(Self.look), "retention": .int(keys.retention), "ps": .string(keys.pushPrefix(tag)),
                 "ws": .string(keys.tasksPrefix(tag)), "dls": .string(keys.deadLetterPrefix(tag)),
             ], rest: listed.map { .string($0.description) })
+        var values = try ReplyValues(reply)
+        let word = try values.next(.string("state"))
         let counted = [
-            BroadcastEvent.superseded: try reply[1].integer(), .cancelled: try reply[2].integer(),
-            .expired: try reply[3].integer(),
+            BroadcastEvent.superseded: try values.next(.integer("superseded")),
+            .cancelled: try values.next(.integer("cancelled")), .expired: try values.next(.integer("expired")),
         ].filter { $0.value > 0 }
-        endings.note(app, name, ids: try reply[4].string())
+        endings.note(app, name, ids: try values.next(.string("final pushes")))
         await count(app, counted)
-        return BroadcastTake(turn: try turn(reply, app, name, owner), counted: counted)
+        return BroadcastTake(turn: try turn(word, &values, app, name, owner), counted: counted)
     }
 
     /// Whether the deadline of the first push of the queue is over.
@@ -61,26 +63,25 @@ extension Broadcasts {
     }
 
     private func turn(
-        _ reply: Reply, _ app: AppKey, _ name: ActivityName, _ owner: String
+        _ word: String, _ values: inout ReplyValues, _ app: AppKey, _ name: ActivityName, _ owner: String
     ) throws(StoreError) -> BroadcastTurn {
-        switch try reply[0].string() {
+        switch word {
         case "idle": return .idle
-        case "held": return .held(.milliseconds(try reply[5].integer()))
-        case "wait": return .wait(.milliseconds(try reply[5].integer()))
-        case "expires": return .expires(try reply[5].strings().compactMap { PushID($0) })
+        case "held": return .held(.milliseconds(try values.last(.integer("time left"))))
+        case "wait": return .wait(.milliseconds(try values.last(.integer("time left"))))
+        case "expires": return .expires(try values.last(.strings("pushes")).compactMap { PushID($0) })
         case "send":
-            let (epoch, push, channel, storage, attempts, fields) = (
-                try reply[5].integer(), try reply[6].string(), try reply[7].string(), try reply[8].string(),
-                try reply[9].integer(), try StoredHash(reply[10])
-            )
-            guard let push = PushID(push), let channel = try? BroadcastChannelID(channel),
+            let (epoch, push, channel, storage, attempts, fields) = try values.all(
+                .integer("epoch"), .push("push"), .string("channel"), .string("storage"), .integer("attempts"),
+                .hash("record"))
+            guard let push, let channel = try? BroadcastChannelID(channel),
                 let storage = BroadcastStorage(rawValue: storage)
             else { throw .corrupt("broadcast queue") }
             return .send(
                 BroadcastTask(
                     lease: Lease(app: app, name: name, push: push, part: .broadcast, owner: owner, epoch: epoch),
                     record: try PushRecord(id: push, fields), channel: channel, storage: storage, attempts: attempts))
-        case let word: throw .unexpectedReply("broadcast-take answered \(word)")
+        default: throw .unexpectedReply("broadcast-take answered \(word)")
         }
     }
 
@@ -101,9 +102,10 @@ extension Broadcasts {
                 "ps": .string(keys.pushPrefix(tag)), "ws": .string(keys.tasksPrefix(tag)),
                 "dls": .string(keys.deadLetterPrefix(tag)),
             ])
-        guard try reply[0].isOne() else { return false }
-        endings.note(lease.app, lease.name, ids: try reply[1].string())
-        let superseded = try reply[2].integer()
+        var values = try ReplyValues(reply)
+        guard try values.next(.flag("settled")) else { return false }
+        let (final, superseded) = try values.all(.string("final pushes"), .integer("superseded"))
+        endings.note(lease.app, lease.name, ids: final)
         await count(lease.app, [settlement.event: 1, .superseded: superseded].filter { $0.value > 0 })
         return true
     }

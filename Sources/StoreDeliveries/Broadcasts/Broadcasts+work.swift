@@ -64,14 +64,15 @@ extension Broadcasts {
     public func claim(
         _ app: AppKey, owner: String, for duration: Duration
     ) async throws(StoreError) -> BroadcastLease? {
-        let reply = try await redis.run(
-            Lua.broadcastLease, keys: ["bcl": keys.broadcastLease(app)],
-            ["owner": .string(owner), "length": .int(duration.milliseconds)])
-        guard try reply[0].string() == "claimed" else { return nil }
-        let id = try reply[3].string()
-        let unfinished = (try? ActivityName(try reply[2].string()))
+        var reply = try ReplyValues(
+            await redis.run(
+                Lua.broadcastLease, keys: ["bcl": keys.broadcastLease(app)],
+                ["owner": .string(owner), "length": .int(duration.milliseconds)]))
+        guard try reply.next(.string("state")) == "claimed" else { return nil }
+        let (epoch, name, id) = try reply.all(.integer("epoch"), .string("name"), .string("channel"))
+        let unfinished = (try? ActivityName(name))
             .map { BroadcastLease.Creation(name: $0, id: try? BroadcastChannelID(id)) }
-        return BroadcastLease(app: app, epoch: try reply[1].integer(), unfinished: unfinished)
+        return BroadcastLease(app: app, epoch: epoch, unfinished: unfinished)
     }
 
     /// - Returns: false, here and below, if another worker has the lease. Nothing was changed then.

@@ -44,7 +44,8 @@ public struct Broadcasts: Sendable {
         let reply = try await redis.run(
             Lua.broadcastWant, keys: ["bc": keys.broadcast(keys.tag(app, name))],
             ["storage": .string(storage.rawValue), "now": .int(now)])
-        if try reply[0].string() == BroadcastState.wanted.rawValue { try await wake(app, name, at: now) }
+        let (state, _) = try reply.values(.string("state"), .string("storage"))
+        if state == BroadcastState.wanted.rawValue { try await wake(app, name, at: now) }
         // Nil if a worker deleted it after the script ran.
         return try await channel(app, name) ?? BroadcastChannel(state: .deleting, storage: storage)
     }
@@ -69,10 +70,9 @@ public struct Broadcasts: Sendable {
 
     /// How many broadcast channels the app has at APNs, as far as Lamplighter knows.
     public func count(_ app: AppKey) async throws(StoreError) -> (own: Int, foreign: Int) {
-        let replies = try await redis.run([
+        try await redis.run([
             RedisCommand("HLEN", keys.broadcastIndex(app)), RedisCommand("SCARD", keys.broadcastForeign(app)),
-        ])
-        return (try replies[0].integer(), try replies[1].integer())
+        ]).values(.integer("own channels"), .integer("foreign channels"))
     }
 
     /// All broadcast channels of this app's names, sorted by name. At most 10,000, in one reply.

@@ -65,7 +65,7 @@ extension DeadLetters {
         _ app: AppKey, _ name: ActivityName, _ record: PushRecord, _ step: String, _ cursor: String = "0"
     ) async throws(StoreError) -> Answer {
         let (tag, push) = (keys.tag(app, name), record.id)
-        let answer = try await redis.run(
+        let reply = try await redis.run(
             Lua.deadRetry,
             keys: [
                 "n": keys.name(tag), "q": keys.unswept(tag), "p": keys.push(tag, push), "w": keys.tasks(tag, push),
@@ -77,15 +77,18 @@ extension DeadLetters {
                 "retention": .int(keys.retention), "step": .string(step), "cursor": .string(cursor),
                 "pageSize": .int(Self.step),
             ])
-        let word = try answer[0].string()
-        if word == "taken", try !answer[4].string().isEmpty { await tellEnd(app, name, push) }
-        return switch word {
-        case "none": .refused(.none)
-        case "expired": .refused(.expired)
-        case "open": .refused(.notFinished)
-        case "newer": .refused(.newer(PushID(try answer[1].string())))
-        case "taken": .taken(try answer[1].integer(), next: try answer[2].string(), left: try answer[3].integer())
-        default: .word(word)
+        var values = try ReplyValues(reply)
+        switch try values.next(.string("state")) {
+        case "none": return .refused(.none)
+        case "expired": return .refused(.expired)
+        case "open": return .refused(.notFinished)
+        case "newer": return .refused(.newer(try values.last(.push("newer push"))))
+        case "taken":
+            let (count, next, left, final) = try values.all(
+                .integer("channels"), .string("cursor"), .integer("left"), .string("final push"))
+            if !final.isEmpty { await tellEnd(app, name, push) }
+            return .taken(count, next: next, left: left)
+        case let word: return .word(word)
         }
     }
 
@@ -99,11 +102,10 @@ extension DeadLetters {
     /// Moves a stopped push's entries from the retry queues to its dead letter. None join them, so one look is enough.
     private func collect(_ tag: String, _ push: PushID) async throws(StoreError) {
         let id = push.uuid.bytes
-        var cursor = "0"
-        repeat {
-            let reply = try await redis.run("HSCAN", keys.retryQueues(tag), .string(cursor), "COUNT", .int(Self.look))
+        try await redis.eachPart("HSCAN", keys.retryQueues(tag), "COUNT", .int(Self.look)) {
+            queues throws(StoreError) in
             var channels: [RedisArgument] = []
-            for (channel, value) in try reply[1].pairs() {
+            for (channel, value) in try queues.pairs() {
                 let queue = try value.bytes()
                 // Behind a header of 3 bytes come the push ids, 16 bytes each.
                 let positions = stride(from: queue.startIndex + 3, to: queue.endIndex - 15, by: 16)
@@ -119,7 +121,6 @@ extension DeadLetters {
                         "h": keys.retryQueues(tag), "z": keys.openRequests(tag),
                     ], ["raw": .bytes(id)], rest: Array(part))
             }
-            cursor = try reply[0].string()
-        } while cursor != "0"
+        }
     }
 }

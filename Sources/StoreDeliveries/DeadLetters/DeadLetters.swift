@@ -143,20 +143,20 @@ public struct DeadLetters: Sendable {
     public func drop(_ app: AppKey, _ push: PushID) async throws(StoreError) -> Bool {
         guard let name = try await pushes.name(of: push, app) else { return false }
         let tag = keys.tag(app, name)
-        let replies = try await redis.run(
+        let (removed, listed) = try await redis.run(
             [
                 RedisCommand("UNLINK", keys.deadLetter(tag, push), .key(keys.deadChannels(tag, push))),
                 RedisCommand("ZREM", keys.deadIndex(app), .string(Self.member(push, name))),
-            ], inStepsAt: [1])
-        return try replies[0].integer() + replies[1].integer() > 0
+            ], inStepsAt: [1]
+        ).values(.integer("UNLINK"), .integer("ZREM"))
+        return removed + listed > 0
     }
 
     private func read(_ app: AppKey, _ name: ActivityName, _ push: PushID) async throws(StoreError) -> DeadLetter? {
         let tag = keys.tag(app, name)
-        let replies = try await redis.run([
+        let (fields, kept) = try await redis.run([
             RedisCommand("HGETALL", keys.deadLetter(tag, push)), RedisCommand("HLEN", keys.deadChannels(tag, push)),
-        ])
-        let fields = try StoredHash(replies[0])
+        ]).values(.hash("dead letter"), .integer("channels"))
         if fields.isEmpty { return nil }
         var reasons: [String: Int] = [:]
         for (field, value) in fields.pairs {
@@ -164,7 +164,7 @@ public struct DeadLetters: Sendable {
         }
         return DeadLetter(
             push: push, name: name, at: Int64(fields.number("at") ?? 0), stopped: fields.text("stop"),
-            reasons: reasons, kept: try replies[1].integer(), notKept: fields.number("over") ?? 0)
+            reasons: reasons, kept: kept, notKept: fields.number("over") ?? 0)
     }
 
     /// The id comes first, because a name may contain spaces.

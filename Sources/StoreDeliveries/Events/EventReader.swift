@@ -29,12 +29,12 @@ public struct StoredEvent: Sendable, Hashable {
 
     /// Reads an entry of a stream: its id, and its fields with their values.
     init(_ reply: Reply) throws(StoreError) {
-        let fields = try StoredHash(reply[1])
+        let (entry, values) = try reply.entry()
+        let fields = try values.hash()
         guard let id = fields.text("id"), let kind = fields.text("type"), let text = fields.text("event") else {
             throw .corrupt("an outgoing event")
         }
-        entry = try reply[0].string()
-        (self.id, self.kind, self.text) = (id, kind, text)
+        (self.entry, self.id, self.kind, self.text) = (entry, id, kind, text)
     }
 
     package var fields: [RedisArgument] { ["id", .string(id), "type", .string(kind), "event", .string(text)] }
@@ -57,7 +57,7 @@ public struct EventReader: Sendable {
     /// The position behind the newest event.
     public func end(_ app: AppKey) async throws(StoreError) -> String {
         let newest = try await redis.run("XREVRANGE", keys.events(app), "+", "-", "COUNT", "1")
-        return newest.count == 0 ? "0-0" : try newest[0][0].string()
+        return try newest.array().first?.entry().id ?? "0-0"
     }
 
     /// Events behind a position (`0-0` or the entry of an event), the oldest first, at most `limit`.
@@ -88,8 +88,10 @@ extension RedisBlockingConnection {
         } catch {
             throw .redis(error)
         }
-        let streams = Reply(reply)
-        return streams.isNil ? ([], []) : try streams[0][1].events()
+        if reply.isNil { return ([], []) }
+        var streams = try ReplyValues(Reply(reply))
+        let (_, entries) = try streams.last(.any("stream")).values(.any("key"), .any("entries"))
+        return try entries.events()
     }
 }
 
@@ -101,7 +103,7 @@ extension Reply {
             do throws(StoreError) {
                 events.append(try StoredEvent(entry))
             } catch {
-                unreadable.append(try entry[0].string())
+                unreadable.append(try entry.entry().id)
             }
         }
         return (events, unreadable)

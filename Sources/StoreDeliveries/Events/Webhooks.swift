@@ -66,14 +66,12 @@ public struct Webhooks: Sendable {
     }
 
     public func status(_ app: AppKey) async throws(StoreError) -> WebhookStatus {
-        let replies = try await redis.run([
+        let (waiting, dead, state) = try await redis.run([
             RedisCommand("XLEN", keys.webhookQueue(app)), RedisCommand("XLEN", keys.deadEvents(app)),
             RedisCommand("HGETALL", keys.webhookState(app)),
-        ])
-        let state = try StoredHash(replies[2])
+        ]).values(.integer("waiting events"), .integer("dead events"), .hash("state"))
         return WebhookStatus(
-            waiting: try replies[0].integer(), dead: try replies[1].integer(), dropped: state.number("dropped") ?? 0,
-            failure: WebhookFailure(state))
+            waiting: waiting, dead: dead, dropped: state.number("dropped") ?? 0, failure: WebhookFailure(state))
     }
 
     /// Events that the webhook did not take, the latest first.
@@ -133,7 +131,7 @@ extension WebhookFailure {
 
 extension DeadEvent {
     fileprivate init(_ reply: Reply) throws(StoreError) {
-        let fields = try StoredHash(reply[1])
+        let fields = try reply.entry().fields.hash()
         event = try StoredEvent(reply)
         reason = fields.text("reason") ?? ""
         addedAt = fields.number("added").map(Int64.init) ?? event.addedAt

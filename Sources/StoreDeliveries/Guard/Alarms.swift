@@ -66,9 +66,10 @@ public struct Alarms: Sendable {
     /// - Returns: false if its raising was not told, or another caller was quicker.
     private func tellCleared(_ app: AppKey, _ kind: Alarm.Kind, before: Int64?) async throws(StoreError) -> Bool {
         let name = kind.rawValue
-        let values = try await redis.run("HMGET", keys.alarm(app), .string(name), .string("\(name):told"))
-        guard let told = try values[1].optionalString(), let since = StoredNumber.read(told) else { return false }
-        let alarm = Alarm(app: app, kind: kind, reason: try values[0].optionalString() ?? "", since: Int64(since))
+        let (reason, told) = try await redis.run("HMGET", keys.alarm(app), .string(name), .string("\(name):told"))
+            .values(.optionalString("reason"), .optionalString("told"))
+        guard let told, let since = StoredNumber.read(told) else { return false }
+        let alarm = Alarm(app: app, kind: kind, reason: reason ?? "", since: Int64(since))
         let event = OutgoingEvent.cleared(alarm, at: clock())
         let arguments = events.arguments(of: event, alarm)
         return try await redis.run(
@@ -90,11 +91,10 @@ public struct Alarms: Sendable {
         var alarms: [Alarm] = []
         let now = clock()
         for app in apps {
-            let replies = try await redis.run([
+            let (fields, names) = try await redis.run([
                 RedisCommand("HGETALL", keys.alarm(app)),
                 RedisCommand("ZCOUNT", keys.quarantinedNames(app), .string("(\(now)"), "+inf"),
-            ])
-            let (fields, names) = (try StoredHash(replies[0]), try replies[1].integer())
+            ]).values(.hash("alarms"), .integer("quarantined names"))
             for kind in Alarm.Kind.all {
                 let until = fields.number("\(kind.rawValue):until").map(Int64.init) ?? .max
                 var reason = until > now ? fields.text(kind.rawValue) : nil

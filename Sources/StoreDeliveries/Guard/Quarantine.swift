@@ -100,8 +100,9 @@ public struct Quarantine: Sendable {
     public func release(_ app: AppKey, _ place: TokenPlace?) async throws(StoreError) -> QuarantineResult {
         try await endEach(app, place) { place, result async throws(StoreError) in
             let key = keys.quarantine(keys.tag(app, place))
-            let replies = try await redis.run([RedisCommand("HLEN", key), RedisCommand("UNLINK", key)])
-            result.released += try replies[0].integer()
+            let (released, _) = try await redis.run([RedisCommand("HLEN", key), RedisCommand("UNLINK", key)])
+                .values(.integer("tokens"), .any("UNLINK"))
+            result.released += released
         }
     }
 
@@ -163,10 +164,11 @@ public struct Quarantine: Sendable {
     /// Removes a name from the list, unless a worker has quarantined more of its tokens meanwhile.
     private func delist(_ app: AppKey, _ place: TokenPlace) async throws(StoreError) {
         let marks = keys.quarantine(keys.tag(app, place))
-        let replies = try await redis.run(
+        let (_, hasMarks) = try await redis.run(
             [RedisCommand("ZREM", keys.quarantinedNames(app), .string(place.stored)), RedisCommand("EXISTS", marks)],
-            inStepsAt: [1])
-        if try replies[1].isOne() { try await enlist(app, place) }
+            inStepsAt: [1]
+        ).values(.any("ZREM"), .flag("EXISTS"))
+        if hasMarks { try await enlist(app, place) }
     }
 
     /// - Returns: nil if no token is quarantined under the name.
@@ -174,8 +176,9 @@ public struct Quarantine: Sendable {
         let key = keys.quarantine(keys.tag(app, place))
         let tokens = try await redis.run("HLEN", key).integer()
         if tokens == 0 { return nil }
-        let some = try await redis.run("HSCAN", key, "0", "COUNT", .int(Self.batch))
-        let marks = try some[1].pairs().map { _, value throws(StoreError) in
+        let (_, some) = try await redis.run("HSCAN", key, "0", "COUNT", .int(Self.batch))
+            .values(.any("cursor"), .any("marks"))
+        let marks = try some.pairs().map { _, value throws(StoreError) in
             QuarantineMark(storedValue: try value.bytes())
         }
         .compactMap(\.self)

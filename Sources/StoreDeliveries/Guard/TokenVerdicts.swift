@@ -54,18 +54,16 @@ public struct TokenVerdicts: Sendable {
         let ledgers = name.map { name in
             pushes.map { RedisCommand("HMGET", keys.push(keys.tag(app, name), $0), Self.fields) }
         }
-        let replies = try await redis.run([count] + (ledgers ?? []))
-        func counts(from index: Int) throws(StoreError) -> TokenVerdictCounts {
-            TokenVerdictCounts(
-                answers: try replies[0][index].integer(), dead: try replies[0][index + 1].integer(),
-                gone: try replies[0][index + 2].integer())
-        }
-        var sums = TokenVerdictSums(app: try counts(from: 0), lately: try counts(from: 3))
-        for (push, reply) in zip(pushes, replies.dropFirst()) {
-            let numbers = try reply.array().map { item throws(StoreError) in try item.optionalNumber() ?? 0 }
-            try StoreError.check(numbers.count, of: "HMGET", is: Self.fields.count)
-            sums.pushes[push] = TokenVerdictCounts(
-                answers: numbers.reduce(0, +), dead: numbers[1] + numbers[2], gone: numbers[3] + numbers[4])
+        var replies = try await redis.run([count] + (ledgers ?? []))[...]
+        var counts = try ReplyValues(replies.removeFirst())
+        var sums = TokenVerdictSums(app: try TokenVerdictCounts(&counts), lately: try TokenVerdictCounts(&counts))
+        for (push, reply) in zip(pushes, replies) {
+            let (delivered, bad, wrongTopic, gone, expired) = try reply.values(
+                .optionalNumber("delivered"), .optionalNumber("BadDeviceToken"),
+                .optionalNumber("DeviceTokenNotForTopic"), .optionalNumber("Unregistered"),
+                .optionalNumber("ExpiredToken"))
+            let (dead, over) = ((bad ?? 0) + (wrongTopic ?? 0), (gone ?? 0) + (expired ?? 0))
+            sums.pushes[push] = TokenVerdictCounts(answers: (delivered ?? 0) + dead + over, dead: dead, gone: over)
         }
         return sums
     }
@@ -83,6 +81,12 @@ public struct TokenVerdictCounts: Sendable, Hashable {
         self.answers = answers
         self.dead = dead
         self.gone = gone
+    }
+
+    fileprivate init(_ values: inout ReplyValues) throws(StoreError) {
+        answers = try values.next(.integer("answers"))
+        dead = try values.next(.integer("dead by a 400"))
+        gone = try values.next(.integer("dead by a 410"))
     }
 
     public static func += (sum: inout TokenVerdictCounts, other: TokenVerdictCounts) {

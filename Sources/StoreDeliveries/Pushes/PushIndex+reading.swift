@@ -110,15 +110,14 @@ extension PushIndex {
         let place = IndexSlice(app: app, hour: hour, slice: slice)
         let most = Self.blocks(for: limit)
         let start = RedisArgument.bytes(member.map { Array("(".utf8) + $0 } ?? Array("-".utf8))
-        let replies = try await redis.run([
+        let (single, around, later) = try await redis.run([
             RedisCommand("ZRANGEBYLEX", entries(place), start, "+", "LIMIT", "0", .int(limit)),
             // The block in which the member lies, if it lies in one, and those behind it.
             RedisCommand(
                 "ZREVRANGEBYLEX", blocks(place), .bytes(Array("[".utf8) + (member ?? [])), "-", "LIMIT", "0", "1"),
             RedisCommand("ZRANGEBYLEX", blocks(place), start, "+", "LIMIT", "0", .int(most)),
-        ])
-        let (single, later) = (try replies[0].byteStrings(), try replies[2].byteStrings())
-        let packed = (try replies[1].byteStrings() + later).flatMap(Self.members)
+        ]).values(.byteStrings("entries"), .byteStrings("block around"), .byteStrings("later blocks"))
+        let packed = (around + later).flatMap(Self.members)
         // Nothing is known behind the last entry, and behind the last block, of those that were asked for.
         var known = single.count == limit ? single.last : nil
         if later.count == most, let last = later.last {

@@ -101,17 +101,21 @@ public struct Pushes: Sendable {
             if !isRepeatable { await forget(app, id, publish.name) }
             throw .redis(refusal ?? error)
         }
-        let (acceptance, wake) = try Self.acceptance(id, replies[commitIndex], full: .name)
+        let answer = try CommitAnswer(id, replies[commitIndex], full: .name)
         // One server runs the commit after a refusal, and may have got room in between.
-        if refusal != nil, case .accepted = acceptance { try await redis.run(preparations) }
-        try await dropRepetition(app, id, publish.name, arrival, replies[commitIndex])
-        try noteSuperseded(app, publish.name, id, replies[commitIndex])
-        wakes.learn(route, needed: wake == .first)
-        if asks, (try? replies[commitIndex][4].isOne()) == true { memory.followed(tokens, at: time.now()) }
-        if case .refused = acceptance, !isRepeatable { await forget(app, id, publish.name) }
-        if wake != .no, !addsEntry { _ = try? await redis.replies([entry]) }
-        if case .accepted = acceptance { try await confirm(app, publish, id) }
-        return acceptance
+        if refusal != nil, case .accepted = answer.acceptance { try await redis.run(preparations) }
+        if let time = answer.acceptedBefore {
+            // A repetition leaves its hour of the index. If the process dies before, `shows` leaves it out.
+            let drops = index.drops(app, id, publish.name, repeatedAt: arrival, acceptedAt: time)
+            if !drops.isEmpty { try await redis.run(drops) }
+        }
+        endings.note(app, publish.name, ids: answer.superseded, supersededBy: id)
+        wakes.learn(route, needed: answer.wake == .first)
+        if asks, answer.isFollowed { memory.followed(tokens, at: time.now()) }
+        if case .refused = answer.acceptance, !isRepeatable { await forget(app, id, publish.name) }
+        if answer.wake != .no, !addsEntry { _ = try? await redis.replies([entry]) }
+        if case .accepted = answer.acceptance { try await confirm(app, publish, id) }
+        return answer.acceptance
     }
 
     /// Accepts only a push that supersedes a waiting one. The commit comes first, because the name is already among the
@@ -120,15 +124,15 @@ public struct Pushes: Sendable {
         _ app: AppKey, _ publish: Publish, _ id: PushID, _ commit: RedisCommand, then preparations: [RedisCommand],
         _ entry: RedisCommand, _ scope: QueueScope
     ) async throws(StoreError) -> Acceptance {
-        let reply = try await redis.run([commit])[0]
-        let (acceptance, wake) = try Self.acceptance(id, reply, full: scope)
-        try noteSuperseded(app, publish.name, id, reply)
-        if case .accepted = acceptance {
+        let answer = try CommitAnswer(id, await redis.run(commit), full: scope)
+        endings.note(app, publish.name, ids: answer.superseded, supersededBy: id)
+        if case .accepted = answer.acceptance {
             // One that is known already is in the index.
-            try await redis.run((reply.count == 7 ? [] : preparations) + (wake == .no ? [] : [entry]))
+            try await redis.run(
+                (answer.acceptedBefore == nil ? preparations : []) + (answer.wake == .no ? [] : [entry]))
             try await confirm(app, publish, id)
         }
-        return acceptance
+        return answer.acceptance
     }
 
     /// In steps: the streams are on another slot, and an entry that is read before the commit wakes no worker.
@@ -162,21 +166,6 @@ public struct Pushes: Sendable {
             }
             return id
         }
-    }
-
-    private func noteSuperseded(
-        _ app: AppKey, _ name: ActivityName, _ newer: PushID, _ reply: Reply
-    ) throws(StoreError) {
-        if reply.count == 6 { endings.note(app, name, ids: try reply[5].string(), supersededBy: newer) }
-    }
-
-    /// Takes a repeated publish out of the hour of its repetition. If the process dies before, `shows` leaves it out.
-    private func dropRepetition(
-        _ app: AppKey, _ id: PushID, _ name: ActivityName, _ arrival: Int64, _ reply: Reply
-    ) async throws(StoreError) {
-        guard reply.count == 7 else { return }
-        let drops = index.drops(app, id, name, repeatedAt: arrival, acceptedAt: Int64(try reply[6].integer()))
-        if !drops.isEmpty { try await redis.run(drops) }
     }
 
     private func confirm(_ app: AppKey, _ publish: Publish, _ id: PushID) async throws(StoreError) {
@@ -243,24 +232,39 @@ public struct Pushes: Sendable {
             ])
     }
 
-    /// Whether the caller must add an entry to a stream. `no`: the name has one. `first`: no other push waits. `again`:
-    /// others wait, but their entry may be lost or does not suit this push.
-    private enum Wake: Int { case no, first, again }
+    /// The answer of push-accept.
+    private struct CommitAnswer {
+        /// Whether the caller must add an entry to a stream. `no`: the name has one. `first`: no other push waits.
+        /// `again`: others wait, but their entry may be lost or does not suit this push.
+        enum Wake: Int { case no, first, again }
 
-    private static func acceptance(
-        _ id: PushID, _ reply: Reply, full scope: QueueScope
-    ) throws(StoreError) -> (Acceptance, Wake) {
-        switch try reply[0].string() {
-        case "ok":
-            return (
-                .accepted(id, sequence: try reply[1].integer(), timestamp: try reply[2].integer()),
-                Wake(rawValue: try reply[3].integer()) ?? .again
-            )
-        case "behind": return (.refused(.timestampBehind(last: try reply[1].integer())), .no)
-        case "closed": return (.refused(.nameClosed), .no)
-        case "nameFull": return (.refused(.queueFull(.name, retryAfter: 5)), .no)
-        case "queuesFull": return (.refused(.queueFull(scope, retryAfter: 5)), .no)
-        case let other: throw .unexpectedReply("push-accept answered \(other)")
+        let acceptance: Acceptance
+        var wake = Wake.no
+        /// A channel follows the name. False: this is not known.
+        var isFollowed = false
+        /// The ids of the pushes that this one superseded.
+        var superseded = ""
+        /// When an earlier call with this id was accepted, epoch ms. Nil: there was none.
+        var acceptedBefore: Int64?
+
+        init(_ id: PushID, _ reply: Reply, full scope: QueueScope) throws(StoreError) {
+            var reply = try ReplyValues(reply)
+            switch try reply.next(.string("state")) {
+            case "ok":
+                acceptance = .accepted(
+                    id, sequence: try reply.next(.integer("sequence")), timestamp: try reply.next(.integer("timestamp"))
+                )
+                wake = Wake(rawValue: try reply.next(.integer("wake"))) ?? .again
+                if !reply.isEmpty { isFollowed = try reply.next(.flag("followed")) }
+                if !reply.isEmpty { superseded = try reply.next(.string("superseded pushes")) }
+                if !reply.isEmpty { acceptedBefore = try reply.next(.time("earlier acceptance")) }
+            case "behind":
+                acceptance = .refused(.timestampBehind(last: try reply.next(.integer("last timestamp"))))
+            case "closed": acceptance = .refused(.nameClosed)
+            case "nameFull": acceptance = .refused(.queueFull(.name, retryAfter: 5))
+            case "queuesFull": acceptance = .refused(.queueFull(scope, retryAfter: 5))
+            case let other: throw .unexpectedReply("push-accept answered \(other)")
+            }
         }
     }
 
@@ -271,14 +275,13 @@ public struct Pushes: Sendable {
     ) async throws(StoreError) -> [PushID]? {
         let key = keys.idempotency(app, idempotencyKey)
         let value = bodyDigest + ids.flatMap(\.uuid.bytes)
-        let replies = try await CallChanges.leavingOut { () throws(StoreError) in
+        let (_, stored) = try await CallChanges.leavingOut { () throws(StoreError) in
             try await redis.run([
                 RedisCommand("SET", key, .bytes(value), "NX", "EX", "86400"), RedisCommand("GET", key),
-            ])
+            ]).values(.any("SET"), .bytes("reserved ids"))
         }
         // On one server, the confirmation of the push covers the key too.
         if redis.isCluster { try await replicas?.confirm(push: key, life: 86_400_000) }
-        let stored = try replies[1].bytes()
         guard stored.starts(with: bodyDigest) else { return nil }
         let reserved = stored.dropFirst(bodyDigest.count)
         guard reserved.count == 16 * ids.count else { throw .corrupt("idempotency record") }

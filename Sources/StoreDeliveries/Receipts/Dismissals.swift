@@ -45,9 +45,9 @@ struct Dismissals {
     /// - Parameter ends: field `ends` of the name, `<sequence>:<ms>:<push>` each
     static func lastEnd(_ ends: String?, before sequence: Int) -> Int64 {
         let entries = (ends ?? "").split(separator: " ").map { $0.split(separator: ":") }
-        return entries.compactMap { entry in
-            guard entry.count == 3, let number = StoredNumber.read(entry[0]), number < sequence else { return nil }
-            return StoredNumber.read(entry[1]).map { Int64($0) }
+        return entries.compactMap { parts in
+            guard parts.count == 3, let number = StoredNumber.read(parts[0]), number < sequence else { return nil }
+            return StoredNumber.read(parts[1]).map { Int64($0) }
         }.max() ?? 0
     }
 }

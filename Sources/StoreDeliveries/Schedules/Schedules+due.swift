@@ -67,8 +67,14 @@ extension Schedules {
     ) async throws(StoreError) -> (now: Int64, members: [String])? {
         let reply = try await redis.run(
             Lua.scheduleDue, keys: ["at": keys.at(app)], ["after": .string(last ?? ""), "most": .int(limit)])
-        if reply.count == 2, reply[1].isNil { return nil }
-        return (Int64(try reply[0].integer()), Array(try reply.strings().dropFirst()))
+        var values = try ReplyValues(reply)
+        let now = try values.next(.time("now"))
+        var members: [String] = []
+        while !values.isEmpty {
+            guard let member = try values.next(.optionalString("schedule")) else { return nil }
+            members.append(member)
+        }
+        return (now, members)
     }
 
     private struct Group {
@@ -150,20 +156,21 @@ extension Schedules {
     private func run(
         _ app: AppKey, _ id: PushID, after time: inout Int64, now: Int64
     ) async throws(StoreError) -> DueResult {
-        let taken = try await redis.run(
+        let reply = try await redis.run(
             Lua.scheduleClaim, keys: ["at": keys.schedule(app, id)],
             ["now": .int(now), "hold": .int(longestHold.milliseconds)])
-        switch try taken[0].string() {
+        var values = try ReplyValues(reply)
+        switch try values.next(.string("state")) {
         case "held": return .waits
         case "early":
-            if let due = StoredNumber.read(try taken[1].string()) { try await raise(app, id, to: Int64(due)) }
+            if let due = try values.last(.optionalNumber("due")) { try await raise(app, id, to: Int64(due)) }
             return .skipped
         case "taken": break
         default:
             try await forget(app, id.description)
             return .skipped
         }
-        let fields = try StoredHash(taken[1])
+        let fields = try values.last(.hash("record"))
         guard let schedule = try? Schedule(id: id, fields) else {
             return .ran(try await close(app, id, .failed("Unreadable"), now: now, lateness: 0))
         }

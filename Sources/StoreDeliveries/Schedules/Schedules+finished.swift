@@ -11,13 +11,12 @@ extension Schedules {
 
     func noteFinished(_ app: AppKey, _ id: PushID, now: Int64) async throws(StoreError) {
         let list = keys.finishedSchedules(app)
-        let replies = try await redis.run([
+        let (_, _, old) = try await redis.run([
             RedisCommand("ZADD", list, .int(now), .bytes(id.uuid.bytes)),
             RedisCommand("PEXPIRE", list, .int(keys.retention)),
             RedisCommand(
                 "ZRANGEBYSCORE", list, "-inf", .int(now - keys.retention), "LIMIT", "0", .int(Self.tidiedAtOnce)),
-        ])
-        let old = try replies[2].byteStrings()
+        ]).values(.any("ZADD"), .any("PEXPIRE"), .byteStrings("old schedules"))
         if !old.isEmpty { try await redis.run("ZREM", list, old.map { .bytes($0) }) }
     }
 
@@ -37,13 +36,13 @@ extension Schedules {
             if rank.isNil { return ([], try await redis.run("ZCARD", list).integer(), nil) }
             first = try rank.integer()
         }
-        let replies = try await redis.run([
+        let (total, members) = try await redis.run([
             RedisCommand("ZCARD", list), RedisCommand("ZREVRANGE", list, .int(first), .int(first + limit)),
-        ])
-        let ids = try replies[1].byteStrings().compactMap { UUIDBytes(bytes: $0).map(PushID.init) }
+        ]).values(.integer("total"), .byteStrings("schedules"))
+        let ids = members.compactMap { UUIDBytes(bytes: $0).map(PushID.init) }
         let found = try await find(app, Array(ids.prefix(limit))).compactMap { $0 }
         let finished = found.filter(\.state.isOver)
-        return (finished, try replies[0].integer(), ids.count > limit ? ids[limit] : nil)
+        return (finished, total, ids.count > limit ? ids[limit] : nil)
     }
 
     private func over(

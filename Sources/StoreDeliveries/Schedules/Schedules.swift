@@ -82,7 +82,7 @@ public struct Schedules: Sendable {
     }
 
     public func find(_ app: AppKey, _ id: PushID) async throws(StoreError) -> Schedule? {
-        try await find(app, [id])[0]
+        try await find(app, [id]).first ?? nil
     }
 
     func find(_ app: AppKey, _ ids: [PushID]) async throws(StoreError) -> [Schedule?] {
@@ -112,12 +112,12 @@ public struct Schedules: Sendable {
                 first = try await redis.run("ZCOUNT", at, "-inf", "(\(schedule.due)").integer()
             }
         }
-        let replies = try await redis.run([
+        let (total, members) = try await redis.run([
             RedisCommand("ZCARD", at), RedisCommand("ZRANGE", at, .int(first), .int(first + limit)),
-        ])
-        let ids = try replies[1].strings().compactMap { PushID($0) }
+        ]).values(.integer("total"), .strings("schedules"))
+        let ids = members.compactMap { PushID($0) }
         let found = try await find(app, Array(ids.prefix(limit)))
-        return (found.compactMap { $0 }, try replies[0].integer(), ids.count > limit ? ids[limit] : nil)
+        return (found.compactMap { $0 }, total, ids.count > limit ? ids[limit] : nil)
     }
 
     /// Looks at the name of every waiting schedule, so that neither the total nor the start of a page tells of others.

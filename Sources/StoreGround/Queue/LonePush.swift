@@ -23,8 +23,9 @@ package struct LonePush {
 
     /// Reads the answer to HMGET of `fields`. Nil: the name has no lone push, or one that cannot be read.
     package init?(_ reply: Reply) throws(StoreError) {
-        guard let lone = try reply[0].optionalBytes() else { return nil }
-        self.init(lone, isSent: !reply[1].isNil)
+        let (lone, sent) = try reply.values(.optionalBytes("lone"), .any("sent"))
+        guard let lone else { return nil }
+        self.init(lone, isSent: !sent.isNil)
     }
 
     package init?(_ lone: ArraySlice<UInt8>, isSent: Bool) {

@@ -36,23 +36,24 @@ extension WorkQueue {
         for stream in streams(apps) {
             var position = "-"
             while true {
-                let reply = try await redis.replies([
+                let reply = try await redis.reply(
                     RedisCommand(
-                        "XPENDING",
-                        [.key(stream), .string(Self.group), .string(position), "+", .int(Self.hastened)])
-                ])[0]
+                        "XPENDING", [.key(stream), .string(Self.group), .string(position), "+", .int(Self.hastened)]))
                 // No worker has made the group yet.
                 guard reply.error == nil else { break }
                 var owners: [String: [RedisArgument]] = [:]
+                var last = ""
                 let entries = try reply.array()
                 for entry in entries {
-                    owners[try entry[1].string(), default: []].append(.string(try entry[0].string()))
+                    var values = try ReplyValues(entry)
+                    last = try values.next(.string("id"))
+                    owners[try values.next(.string("owner")), default: []].append(.string(last))
                 }
                 let claims = owners.map { owner, ids in
                     RedisCommand("XCLAIM", stream, [.string(Self.group), .string(owner), "0"] + ids + ["JUSTID"])
                 }
                 if !claims.isEmpty { try await redis.run(claims) }
-                guard entries.count == Self.hastened, let last = try entries.last?[0].string() else { break }
+                guard entries.count == Self.hastened else { break }
                 position = "(" + last
             }
         }

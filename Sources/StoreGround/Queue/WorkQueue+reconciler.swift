@@ -126,16 +126,18 @@ extension WorkQueue {
         }
 
         init(reading replies: [Reply]) throws(StoreError) {
-            if let text = try replies[1].array().first?.string(), let push = PushID(text) { first = (push, .high) }
-            if let lone = try LonePush(replies[0]) {
+            var values = ReplyValues(replies)
+            let lone = try LonePush(try values.next(.any("lone push")))
+            if let push = try values.next(.array("unswept pushes")).first?.push() { first = (push, .high) }
+            if let lone {
                 first = (lone.id, lone.priority)
                 deadline = lone.fields.number("until").map { Int64($0) }
             }
-            due = replies[2].count == 2 ? try replies[2][1].optionalTime() : nil
-            if try replies[3].isOne() { due = 0 }
-            hasBroadcasts = try replies[4].isOne()
-            hasLate = try replies[5].isOne()
-            if replies.count > 6 { hasOutbox = try replies[6].isOne() }
+            due = try values.next(.firstTime("waiting channels"))
+            if try values.next(.flag("removals")) { due = 0 }
+            hasBroadcasts = try values.next(.flag("broadcasts"))
+            hasLate = try values.next(.flag("late joiners"))
+            if !values.isEmpty { hasOutbox = try values.next(.flag("outbox")) }
         }
     }
 
@@ -153,11 +155,9 @@ extension WorkQueue {
             ] + (telling.contains(app) ? [RedisCommand("EXISTS", keys.outbox(tag))] : [])
         }
         let replies = try await redis.apart(reads.flatMap(\.self))
-        let count = reads[0].count
-        var found: [OpenWork?] = []
-        for start in stride(from: 0, to: replies.count, by: count) {
-            let answers = replies[start..<start + count].compactMap(\.self)
-            found.append(answers.count == count ? try? OpenWork(reading: answers) : nil)
+        var found = replies.parts(of: replies.count / names.count).map { part -> OpenWork? in
+            let answers = part.compactMap(\.self)
+            return answers.count == part.count ? try? OpenWork(reading: answers) : nil
         }
         let pushes = found.indices.filter { found[$0]?.first != nil && found[$0]?.deadline == nil }
         let records = try await redis.apart(
@@ -165,9 +165,9 @@ extension WorkQueue {
                 found[index]?.first.map { RedisCommand("HMGET", keys.push(tags[index], $0.push), ["prio", "until"]) }
             })
         for (index, reply) in zip(pushes, records) {
-            guard let reply else { continue }
-            if !reply[1].isNil { found[index]?.deadline = try? reply[1].optionalTime() }
-            if let number = try? reply[0].integer(), let priority = PushPriority(rawValue: number) {
+            guard let (number, time) = try? reply?.values(.any("priority"), .any("deadline")) else { continue }
+            if !time.isNil { found[index]?.deadline = try? time.optionalTime() }
+            if let number = try? number.integer(), let priority = PushPriority(rawValue: number) {
                 found[index]?.first?.priority = priority
             }
         }
@@ -188,12 +188,12 @@ extension WorkQueue {
         for _ in 0..<Self.mostEntries / Self.entriesOfStep where !missing.isEmpty {
             let reply = try await redis.run(
                 "XRANGE", stream, .string(position), "+", "COUNT", .int(Self.entriesOfStep))
-            let items = try reply.array()
-            let found = items.compactMap { item in
-                (try? StoredHash(item[1])).flatMap { WorkItem(app: first.app, priority: first.priority, $0) }
+            let entries = try reply.array()
+            let found = entries.compactMap { entry in
+                (try? entry.entry().fields.hash()).flatMap { WorkItem(app: first.app, priority: first.priority, $0) }
             }
             missing.subtract(found)
-            guard items.count >= Self.entriesOfStep, let last = try items.last?[0].string() else {
+            guard entries.count >= Self.entriesOfStep, let last = try entries.last?.entry().id else {
                 return tasks.filter(missing.contains)
             }
             position = "(" + last
@@ -206,9 +206,11 @@ extension WorkQueue {
         _ app: AppKey, _ name: ActivityName
     ) async throws(StoreError) -> (push: PushID, priority: PushPriority)? {
         let tag = keys.tag(app, name)
-        let replies = try await redis.run([keys.lonePush(tag), RedisCommand("ZRANGE", keys.unswept(tag), "0", "0")])
-        if let lone = try LonePush(replies[0]) { return (lone.id, lone.priority) }
-        guard let text = try replies[1].array().first?.string(), let push = PushID(text) else { return nil }
+        let (lone, unswept) = try await redis.run([
+            keys.lonePush(tag), RedisCommand("ZRANGE", keys.unswept(tag), "0", "0"),
+        ]).values(.any("lone push"), .array("unswept pushes"))
+        if let lone = try LonePush(lone) { return (lone.id, lone.priority) }
+        guard let push = try unswept.first?.push() else { return nil }
         let number = try await redis.run("HGET", keys.push(tag, push), "prio").optionalNumber()
         return (push, number.flatMap(PushPriority.init(rawValue:)) ?? .high)
     }

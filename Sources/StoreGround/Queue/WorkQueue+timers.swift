@@ -121,9 +121,7 @@ package struct TimerKeys: Sendable {
         func first(_ timers: [RedisKey]) throws(StoreError) -> Int64? {
             var due: Int64?
             for timer in timers {
-                guard let reply = replies[timer], reply.count == 2, let time = try reply[1].optionalTime() else {
-                    continue
-                }
+                guard let time = try replies[timer]?.firstTime() else { continue }
                 due = min(due ?? time, time)
             }
             return due

@@ -28,9 +28,9 @@ extension WorkQueue {
     private func consumers(
         _ stream: RedisKey
     ) async throws(StoreError) -> [(name: String, idle: Int, pending: Int)] {
-        let replies = try await redis.replies([RedisCommand("XINFO", ["CONSUMERS", .key(stream), .string(Self.group)])])
-        if replies[0].error != nil { return [] }
-        return try replies[0].array().map { consumer throws(StoreError) in
+        let reply = try await redis.reply(RedisCommand("XINFO", ["CONSUMERS", .key(stream), .string(Self.group)]))
+        if reply.error != nil { return [] }
+        return try reply.array().map { consumer throws(StoreError) in
             let fields = try Self.fields(of: consumer)
             guard let name = try fields["name"]?.string(), let idle = try fields["idle"]?.integer(),
                 let pending = try fields["pending"]?.integer()

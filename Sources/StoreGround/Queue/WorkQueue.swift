@@ -82,10 +82,9 @@ public struct WorkQueue: Sendable {
         if reply.isNil { return batch }
         let streams = Dictionary(uniqueKeysWithValues: apps.map { (keys.stream($0, stream, partition), $0) })
         for part in try reply.array() {
-            guard let app = streams[RedisKey(try part[0].string())] else {
-                throw .unexpectedReply("an entry of another stream")
-            }
-            try Self.parse(try part[1].array(), app, stream, partition, isTakenOver: false, into: &batch)
+            let (key, entries) = try part.values(.string("stream"), .array("entries"))
+            guard let app = streams[RedisKey(key)] else { throw .unexpectedReply("an entry of another stream") }
+            try Self.parse(entries, app, stream, partition, isTakenOver: false, into: &batch)
         }
         return batch
     }
@@ -103,11 +102,14 @@ public struct WorkQueue: Sendable {
                 repeat {
                     let left = count - batch.entries.count
                     guard left > 0 else { return }
-                    let reply = try await redis.run(
-                        "XAUTOCLAIM", keys.stream(app, stream, partition), .string(Self.group), .string(consumer),
-                        .int(idle.milliseconds), .string(position), "COUNT", .int(left))
-                    try Self.parse(try reply[1].array(), app, stream, partition, isTakenOver: true, into: &batch)
-                    position = try reply[0].string()
+                    // Redis 7 tells the deleted entries too.
+                    var reply = try ReplyValues(
+                        await redis.run(
+                            "XAUTOCLAIM", keys.stream(app, stream, partition), .string(Self.group), .string(consumer),
+                            .int(idle.milliseconds), .string(position), "COUNT", .int(left)))
+                    position = try reply.next(.string("position"))
+                    let entries = try reply.next(.array("entries"))
+                    try Self.parse(entries, app, stream, partition, isTakenOver: true, into: &batch)
                 } while position != "0-0"
             }
         } catch {
@@ -123,10 +125,9 @@ public struct WorkQueue: Sendable {
     ) throws(StoreError) {
         let priority: PushPriority = stream == .namesHigh || stream == .shardsHigh ? .high : .low
         for item in items where !item.isNil {
-            let place = WorkEntry.StreamPosition(
-                app: app, stream: stream, partition: partition, id: try item[0].string())
-            // An entry that was deleted while it was pending has nil in place of its fields (Redis 6.2).
-            if let fields = try? StoredHash(item[1]), let work = WorkItem(app: app, priority: priority, fields) {
+            let (id, fields) = try item.entry()
+            let place = WorkEntry.StreamPosition(app: app, stream: stream, partition: partition, id: id)
+            if let fields = try? fields.hash(), let work = WorkItem(app: app, priority: priority, fields) {
                 batch.entries.append(WorkEntry(item: work, place: place, isTakenOver: isTakenOver))
             } else {
                 batch.unreadable.append(place)

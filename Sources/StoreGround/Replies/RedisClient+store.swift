@@ -5,6 +5,9 @@ extension RedisClient {
     @discardableResult
     package func run(_ command: RedisCommand) async throws(StoreError) -> Reply { try await run([command])[0] }
 
+    /// Sends one command, and leaves an error reply to the caller.
+    package func reply(_ command: RedisCommand) async throws(StoreError) -> Reply { try await replies([command])[0] }
+
     @discardableResult
     package func run(_ name: String, _ key: RedisKey, _ arguments: RedisArgument...) async throws(StoreError) -> Reply {
         try await run(RedisCommand(name, key, arguments))
@@ -89,19 +92,31 @@ extension RedisClient {
         ofHash key: RedisKey, count: Int, read: (ArraySlice<UInt8>, ArraySlice<UInt8>) -> Entry?,
         _ body: ([Entry]) async throws(StoreError) -> Void
     ) async throws(StoreError) {
-        var cursor = "0"
-        repeat {
-            let reply = try await run("HSCAN", key, .string(cursor), "COUNT", .int(count))
+        try await eachPart("HSCAN", key, "COUNT", .int(count)) { part throws(StoreError) in
             var entries: [Entry] = []
             var unreadable: [RedisArgument] = []
-            cursor = try reply[0].string()
-            for (field, value) in try reply[1].pairs() {
+            for (field, value) in try part.pairs() {
                 let field = try field.bytes()
                 let entry = read(field, try value.bytes())
                 if let entry { entries.append(entry) } else { unreadable.append(.bytes(Array(field))) }
             }
             if !unreadable.isEmpty { try await run("HDEL", key, unreadable) }
             if !entries.isEmpty { try await body(entries) }
+        }
+    }
+
+    /// Gives the items of a set or hash to `body` in parts.
+    /// - Parameter command: SSCAN or HSCAN
+    package func eachPart(
+        _ command: String, _ key: RedisKey, _ options: RedisArgument...,
+        body: (Reply) async throws(StoreError) -> Void
+    ) async throws(StoreError) {
+        var (cursor, items): (String, Reply)
+        cursor = "0"
+        repeat {
+            (cursor, items) = try await run(command, key, [.string(cursor)] + options)
+                .values(.string("cursor"), .any("items"))
+            try await body(items)
         } while cursor != "0"
     }
 }

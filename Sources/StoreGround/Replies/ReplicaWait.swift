@@ -89,12 +89,15 @@ package final class ReplicaWait: Sendable {
             var own = answers.prefix(proofs.count)
             answers.removeFirst(proofs.count)
             if let small {
-                let places = Array(own.prefix(5))
+                let (lone, name, kept, block) = (
+                    own.removeFirst(), own.removeFirst(), own.removeFirst(), own.removeFirst()
+                )
+                let hash = own.removeFirst()
                 // The field begins with the push's id (shared-lone-words.lua).
-                let isLone = (try? places[0].get().reply.bytes())?.starts(with: "\(small) ".utf8) ?? false
-                let isKept = (try? places[2].get().reply.integer()) == 1
+                let isLone = (try? lone.get().reply.bytes())?.starts(with: "\(small) ".utf8) ?? false
+                let isKept = (try? kept.get().reply.integer()) == 1
                 // One of the name, the block and the push's own hash proves it.
-                own = [places[isLone ? 1 : isKept ? 3 : 4]] + own.dropFirst(5)
+                own = [isLone ? name : isKept ? block : hash] + own
             }
             for answer in own {
                 if let failure = failure(answer) { return .failure(failure) }

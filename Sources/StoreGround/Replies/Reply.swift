@@ -17,6 +17,8 @@ package struct Reply: Sendable {
         guard StoredNumber.range.contains(number) else { throw .unexpectedReply("a number of more than 53 bits") }
         return number
     }
+    /// Reads a time, epoch ms.
+    package func time() throws(StoreError) -> Int64 { Int64(try integer()) }
     package func bytes() throws(StoreError) -> ArraySlice<UInt8> {
         try translatingErrors { () throws(RedisError) in try reply.bytes() }
     }
@@ -63,13 +65,22 @@ package struct Reply: Sendable {
 
     /// Reads the answer to TIME, epoch ms.
     package func redisTime() throws(StoreError) -> Int64 {
-        guard let seconds = StoredNumber.read(try self[0].string()),
-            let micros = StoredNumber.read(try self[1].string())
-        else {
-            throw .unexpectedReply("TIME is not two numbers")
-        }
+        let (seconds, micros) = try values(.integer("seconds"), .integer("microseconds"))
         return Int64(seconds) * 1_000 + Int64(micros) / 1_000
     }
+
+    package func hash() throws(StoreError) -> StoredHash { try StoredHash(self) }
+
+    /// Reads a push id. Nil: there is none, or the text is none.
+    package func push() throws(StoreError) -> PushID? { try optionalString().flatMap { PushID($0) } }
+
+    /// Reads an entry of a stream. Its fields are nil if it was deleted while it was pending (Redis 6.2).
+    package func entry() throws(StoreError) -> (id: String, fields: Reply) {
+        try values(.string("id"), .any("fields"))
+    }
+
+    /// Reads the answer to `ZRANGE … 0 0 WITHSCORES`: the time of the first member. Nil: the set is empty.
+    package func firstTime() throws(StoreError) -> Int64? { try array().dropFirst().first?.optionalTime() }
 
     /// Reads an array of names. Items that are no names come back separately.
     package func names() throws(StoreError) -> (names: [ActivityName], unreadable: [RedisArgument]) {

@@ -132,10 +132,9 @@ public final class ServerTime: Sendable {
                 "margin": .int(heard == nil ? Self.marginOfOthers : Self.margin), "known": .int(heard ?? 0),
                 "number": .int(steps), "notes": notes ? "1" : "0", "memory": .int(Self.memory),
             ])
-        let time = Int64(try reply[0].integer())
+        let (time, number, by, latest) = try reply.values(
+            .time("time"), .integer("step"), .time("by"), .integer("latest step"))
         take(time, asked: asked, answered: bootClock())
-        let (number, by) = (try reply[1].integer(), Int64(try reply[2].integer()))
-        let latest = try reply[3].integer()
         state.withLock { state in
             if number > 0, number != state.step?.number { state.stepKnownAt = asked }
             state.step = number > 0 ? Step(number: number, by: by) : nil

@@ -105,7 +105,8 @@ package struct Buckets: Sendable {
     /// Whether a script refused an outdated count: it answers `{right count}`, which is remembered.
     package func isRefused(_ reply: Reply, in place: PlaceKeys) throws(StoreError) -> Bool {
         guard reply.count == 1 else { return false }
-        memory.remember(place.key, try BucketCount(reply[0]))
+        var values = try ReplyValues(reply)
+        memory.remember(place.key, try BucketCount(values.last(.any("right count"))))
         return true
     }
 
@@ -184,12 +185,10 @@ package struct Buckets: Sendable {
     /// Reads the key, and makes one if there is none. If several processes do so at once, one of them wins.
     package func loadHashKey(keeping known: RegistryHashKey?) async throws(StoreError) -> RegistryHashKey {
         let proposed = known ?? .random()
-        let replies = try await redis.replies([
+        let (_, bytes) = try await redis.replies([
             RedisCommand("HSETNX", keys.deployment, "hash_key", .bytes(proposed.bytes)),
             RedisCommand("HGET", keys.deployment, "hash_key"),
-        ])
-        _ = try replies[0].integer()
-        let bytes = try replies[1].bytes()
+        ]).values(.integer("HSETNX"), .bytes("hash_key"))
         guard bytes.count == 16 else { throw .corrupt("hash key, which must have 16 bytes") }
         let key = RegistryHashKey(bytes: Array(bytes))
         memory.hashKey = key

@@ -121,14 +121,15 @@ extension Channels {
         var found: [ChannelID] = []
         var next: MemberPosition?
         for _ in 0..<Self.stepsOfMembers {
-            let reply = try await redis.run(
-                "SSCAN", keys.members(app, set), .string("\(place.cursor)"), "COUNT", .int(limit))
+            let (position, all) = try await redis.run(
+                "SSCAN", keys.members(app, set), .string("\(place.cursor)"), "COUNT", .int(limit)
+            ).values(.string("cursor"), .byteStrings("members"))
             // A small set comes whole, whatever is asked for.
-            let members = try reply[1].byteStrings().dropFirst(place.offset)
+            let members = all.dropFirst(place.offset)
             let fitting = members.enumerated().filter { Self.begins($0.element, with: prefix) }
             let taken = fitting.prefix(limit - found.count)
             found += taken.compactMap { ChannelID(stored: $0.element) }
-            let cursor = UInt64(try reply[0].string()) ?? 0
+            let cursor = UInt64(position) ?? 0
             if let last = taken.last, taken.count < fitting.count {
                 next = MemberPosition(cursor: place.cursor, offset: place.offset + last.offset + 1)
             } else {

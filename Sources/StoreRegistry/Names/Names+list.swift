@@ -73,14 +73,12 @@ extension Names {
             })
         var found: [NameSummary] = []
         var samples: [(position: Int, count: Int, commands: [RedisCommand])] = []
+        var values = ReplyValues(heads)
         for (position, name) in names.enumerated() {
-            let head = heads[(3 * position)...]
-            let count = try BucketCount(head[3 * position]).buckets
-            let fields = head[3 * position + 2]
-            found.append(
-                NameSummary(
-                    name: name, followers: try head[3 * position + 1].integer(), ended: !fields[1].isNil,
-                    lastPush: try fields[0].optionalString().flatMap { PushID($0) }))
+            let count = try BucketCount(values.next(.any("buckets"))).buckets
+            let followers = try values.next(.integer("followers"))
+            let (last, ended) = try values.next(.any("name")).values(.push("last"), .any("ended"))
+            found.append(NameSummary(name: name, followers: followers, ended: !ended.isNil, lastPush: last))
             if count > 1 {
                 let step = max(1, count / Self.sampled)
                 let buckets = stride(from: step / 2, to: count, by: step).prefix(Self.sampled)

@@ -29,15 +29,13 @@ public struct Names: Sendable {
         let meta = keys.name(place.tag)
         let (buckets, replies) = try await tokens.bucketCount(
             place, and: [RedisCommand("EXISTS", meta), RedisCommand("HMGET", meta, "last", "ended", "type")])
-        let hasMeta = try replies[replies.startIndex].isOne()
-        let fields = try replies[replies.startIndex + 1].array()
-        guard fields.count == 3 else { throw .unexpectedReply("HMGET of three fields gave \(fields.count)") }
+        let (hasMeta, fields) = try replies.values(.flag("EXISTS"), .any("name"))
+        let (last, ended, type) = try fields.values(.push("last"), .any("ended"), .optionalString("type"))
         let count = buckets == 0 ? 0 : try await tokens.count(app, .activity(name)).tokens
         guard count > 0 || hasMeta else { return nil }
         var info = ActivityInfo(
             name: name, tokens: count, buckets: count == 0 ? 0 : buckets,
-            lastPushID: try fields[0].optionalString().flatMap { PushID($0) }, ended: !fields[1].isNil,
-            attributesType: try fields[2].optionalString())
+            lastPushID: last, ended: !ended.isNil, attributesType: type)
         let due = try await redis.run("ZSCORE", keys.ends(app), .string(name.rawValue))
         info.automaticEndAt = due.isNil ? nil : try due.optionalTime()
         return info

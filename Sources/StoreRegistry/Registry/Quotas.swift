@@ -246,11 +246,12 @@ extension Registry {
         guard case .activity(let name) = place.key.tokens, quotas.isFull(.names, app),
             buckets.memory.needsListing(place.key, now: now)
         else { return }
-        let known = [RedisCommand("ZSCORE", keys.names(app), .string(name.rawValue))]
+        let known = RedisCommand("ZSCORE", keys.names(app), .string(name.rawValue))
         let measure = quotas.countNames(app, now: now)
-        let replies = try await redis.replies(known + measure.commands)
-        quotas.note(.names, app, measure, replies.dropFirst(known.count))
-        if quotas.isFull(.names, app), replies[0].isNil { throw .quotaReached(.names, limit: quotas.limit(.names)) }
+        var replies = try await redis.replies([known] + measure.commands)[...]
+        let score = replies.removeFirst()
+        quotas.note(.names, app, measure, replies)
+        if quotas.isFull(.names, app), score.isNil { throw .quotaReached(.names, limit: quotas.limit(.names)) }
     }
 
     /// Returns commands that count the channels of a call as followers, or as start tokens, of the app.

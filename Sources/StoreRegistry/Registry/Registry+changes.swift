@@ -56,9 +56,10 @@ extension Registry {
                 var refused: [Int] = []
                 for (index, reply) in zip(open.map(\.index), replies) {
                     if reply.count == 2 {
-                        // `{right count, push}`: the script needs the keys of that `end`.
+                        // The script needs the keys of that `end`.
                         if endings.isEmpty { try await wakeLater(place) }
-                        endings[index] = try ending(reply[1], in: place)
+                        let (_, push) = try reply.values(.any("right count"), .any("push"))
+                        endings[index] = try ending(push, in: place)
                     } else if try !buckets.isRefused(reply, in: place) {
                         answers[index] = BucketAnswer(rawValue: try reply.integer())
                         if answers[index].contains(.isOverfull) { overfull.append(index) }

@@ -62,14 +62,15 @@ public struct BlockCounts: Sendable {
 
     /// Adds the replies of one of several reads: the most that any of them counted, the `cut` of the first, and the
     /// ends of the last.
-    package mutating func add(_ replies: ArraySlice<Reply>, isFirst: Bool) throws(StoreError) {
+    package mutating func add(_ replies: [Reply], isFirst: Bool) throws(StoreError) {
         for (mark, reply) in zip(SendBlock.allCases, replies) {
             let count = try reply.integer()
             if count > 0 { marked[mark] = max(count, marked[mark] ?? 0) }
         }
         guard let last = replies.last else { return }
-        if isFirst { cut = try last[0].optionalBytes() }
-        closings = try Closings(last[1], forSome: last[2])
+        let (cut, ends, someEnds) = try last.values(.optionalBytes("cut"), .any("ends"), .any("some_ends"))
+        if isFirst { self.cut = cut }
+        closings = try Closings(ends, forSome: someEnds)
     }
 }
 

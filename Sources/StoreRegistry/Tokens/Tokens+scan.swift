@@ -90,23 +90,23 @@ extension Tokens {
     package func read(
         _ place: PlaceKeys, _ range: Range<UInt64>, tokens: Int, density: Double = 90, and more: [RedisCommand] = [],
         _ take: (_ bucket: Reply, PositionFilter?) throws(StoreError) -> Void
-    ) async throws(StoreError) -> (step: ScanStep, more: ArraySlice<Reply>) {
+    ) async throws(StoreError) -> (step: ScanStep, more: [Reply]) {
         let root = RedisCommand("HGET", keys.root(place.tag), "n")
-        return try await buckets.withCount(place) { known throws(StoreError) -> (ScanStep, ArraySlice<Reply>)? in
+        return try await buckets.withCount(place) { known throws(StoreError) -> (ScanStep, [Reply])? in
             let step = ScanStep(
                 known, from: range.lowerBound, end: range.upperBound, tokens: tokens, density: density)
             let buckets = step.buckets.map { RedisCommand("HGETALL", keys.bucket(place.tag, $0)) }
-            let replies = try await redis.atOnce([root] + more + buckets)
-            let count = try self.buckets.rememberCount(replies[0], of: place, known: known)
+            var replies = try await redis.atOnce([root] + more + buckets)[...]
+            let count = try self.buckets.rememberCount(replies.removeFirst(), of: place, known: known)
             guard step.isWhole(count) else { return nil }
             // Inside a class: the name once had more buckets and shrank by expiry, or the range is narrow.
             let isPartial = range.lowerBound > step.positions.lowerBound || range.upperBound < step.positions.upperBound
             let filter =
                 isPartial ? PositionFilter(key: try await self.buckets.hashKey(for: count), range: range) : nil
-            for (bucket, reply) in zip(step.buckets, replies.dropFirst(1 + more.count)) where bucket < count.buckets {
+            for (bucket, reply) in zip(step.buckets, replies.dropFirst(more.count)) where bucket < count.buckets {
                 try take(reply, filter)
             }
-            return (step, replies[1..<1 + more.count])
+            return (step, Array(replies.prefix(more.count)))
         }
     }
 
@@ -139,11 +139,12 @@ extension Tokens {
     /// Reads `more` at the same time.
     package func bucketCount(
         _ place: PlaceKeys, and more: [RedisCommand] = []
-    ) async throws(StoreError) -> (buckets: Int, more: ArraySlice<Reply>) {
+    ) async throws(StoreError) -> (buckets: Int, more: [Reply]) {
         let root = keys.root(place.tag)
-        let replies = try await redis.replies([RedisCommand("HGET", root, "n"), RedisCommand("EXISTS", root)] + more)
-        let count = try buckets.rememberCount(replies[0], of: place, known: buckets.memory.count(place.key))
-        return (try replies[1].isOne() ? count.buckets : 0, replies[2...])
+        var replies = try await redis.replies([RedisCommand("HGET", root, "n"), RedisCommand("EXISTS", root)] + more)
+        let (stored, exists) = (replies.removeFirst(), replies.removeFirst())
+        let count = try buckets.rememberCount(stored, of: place, known: buckets.memory.count(place.key))
+        return (try exists.isOne() ? count.buckets : 0, replies)
     }
 
     /// Counts the tokens by reading them; `stale`: last reported before `time` (epoch ms).

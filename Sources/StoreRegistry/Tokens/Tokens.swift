@@ -43,14 +43,14 @@ public struct Tokens: Sendable {
                 + byBucket.map { bucket, indices in
                     RedisCommand("HMGET", keys.bucket(place.tag, bucket), indices.map { .bytes(channels[$0]) })
                 }
-            let replies = try await redis.atOnce(commands)
-            guard try buckets.rememberCount(replies[0], of: place, known: count) == count else { return nil }
+            var replies = try await redis.atOnce(commands)[...]
+            guard try buckets.rememberCount(replies.removeFirst(), of: place, known: count) == count else { return nil }
             var entries = [Entry?](repeating: nil, count: channels.count)
             var removals = [Int64?](repeating: nil, count: channels.count)
-            for ((_, indices), reply) in zip(byBucket, replies.dropFirst(1 + more.count)) {
+            for ((_, indices), reply) in zip(byBucket, replies.dropFirst(more.count)) {
                 try read(reply, indices, now: now, place.span, into: &entries, &removals)
             }
-            return (entries, removals, Array(replies[1..<1 + more.count]))
+            return (entries, removals, Array(replies.prefix(more.count)))
         }
     }
 
@@ -79,7 +79,7 @@ public struct Tokens: Sendable {
         let place = keys.place(app, tokens)
         let (entries, _, replies) = try await lookup(place, channels, and: BlockCounts.commands(keys, place.tag))
         var counts = BlockCounts()
-        try counts.add(replies[...], isFirst: true)
+        try counts.add(replies, isFirst: true)
         return (page(channels.indices.map { (channels[$0], entries[$0]) }), counts)
     }
 

@@ -28,10 +28,9 @@ public struct AttestedKeys: Sendable {
 
     /// - Returns: the key's point. Nil if it was not attested for this channel, or was not used for a year.
     public func point(_ app: AppKey, _ id: [UInt8], of channel: ChannelID) async throws(StoreError) -> [UInt8]? {
-        let reply = try await redis.run("HMGET", keys.attestedKey(app, Hex.encode(id)), "k", "c")
-        guard let point = try reply[0].optionalBytes(), let digest = try reply[1].optionalBytes(),
-            Array(digest) == Self.digest(channel)
-        else { return nil }
+        let (point, digest) = try await redis.run("HMGET", keys.attestedKey(app, Hex.encode(id)), "k", "c")
+            .values(.optionalBytes("point"), .optionalBytes("channel"))
+        guard let point, let digest, Array(digest) == Self.digest(channel) else { return nil }
         return Array(point)
     }
 

@@ -111,11 +111,11 @@ public struct Restore: Sendable {
         if let id = fields["id"] {
             // The index comes first, because a broadcast channel must be counted while a record names it.
             let index = keys.broadcastIndex(app)
-            let replies = try await store.redis.run([
+            let (_, holder) = try await store.redis.run([
                 RedisCommand("HSETNX", index, .string(id), .string(name.rawValue)),
                 RedisCommand("HGET", index, .string(id)),
-            ])
-            if try replies[1].optionalString().map({ ExactText($0) }) != name.exact { return false }
+            ]).values(.any("HSETNX"), .optionalString("holder"))
+            if holder.map({ ExactText($0) }) != name.exact { return false }
         }
         let kept = ["state", "storage", "id", "created", "delete_at", "since"]
         let reply = try await store.redis.run(

@@ -69,12 +69,14 @@ public struct Intake: Sendable {
         if streams.isNil { return [] }
         var entries: [IntakeEntry] = []
         for stream in try streams.array() {
-            for item in try stream[1].array() {
+            let (_, items) = try stream.values(.any("stream"), .array("entries"))
+            for item in items {
+                let (id, pairs) = try item.entry()
                 var fields: [(name: String, value: [UInt8])] = []
-                for (name, value) in try item[1].pairs() {
+                for (name, value) in try pairs.pairs() {
                     fields.append((String(decoding: try name.bytes(), as: UTF8.self), Array(try value.bytes())))
                 }
-                entries.append(IntakeEntry(id: try item[0].string(), fields: fields))
+                entries.append(IntakeEntry(id: id, fields: fields))
             }
         }
         return entries
