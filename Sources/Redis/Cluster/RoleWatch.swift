@@ -19,8 +19,7 @@ final class RoleWatch: ServerWatch {
     private static let patience = Duration.seconds(2)
 
     private struct State {
-        var guests: [ObjectIdentifier: Mailbox] = [:]
-        var isWatching = false
+        var connections = WatchedConnections()
         var isReplica = false
         /// The connection for all questions. It closes with the last connection of the client.
         var node: RedisNode?
@@ -37,19 +36,17 @@ final class RoleWatch: ServerWatch {
 
     func follow(_ mailbox: Mailbox, at address: RedisAddress) {
         let mustStart = state.withLock { state in
-            state.guests[ObjectIdentifier(mailbox)] = mailbox
             // The greeting has just asked.
             state.isReplica = false
-            defer { state.isWatching = true }
-            return !state.isWatching
+            return state.connections.follow(mailbox, at: address)
         }
         if mustStart { Task.detached { await self.watch() } }
     }
 
     func leave(_ mailbox: Mailbox) {
         let unused = state.withLock { state -> RedisNode? in
-            state.guests.removeValue(forKey: ObjectIdentifier(mailbox))
-            guard state.guests.isEmpty else { return nil }
+            state.connections.leave(mailbox)
+            guard state.connections.isEmpty else { return nil }
             defer { state.node = nil }
             return state.node
         }
@@ -68,7 +65,7 @@ final class RoleWatch: ServerWatch {
             if let role {
                 let told = state.withLock { state in
                     state.isReplica = role != "master"
-                    return state.isReplica ? Array(state.guests.values) : []
+                    return state.isReplica ? state.connections.mailboxes() : []
                 }
                 for mailbox in told { mailbox.tellNews() }
             }
@@ -85,8 +82,7 @@ final class RoleWatch: ServerWatch {
     /// Nil if the client has no connection any more.
     private func neededNode() -> RedisNode? {
         state.withLock { state in
-            state.isWatching = !state.guests.isEmpty
-            guard state.isWatching else { return nil }
+            guard state.connections.goesOn() else { return nil }
             let node = state.node ?? RedisNode(settings, connections: 1)
             state.node = node
             return node

@@ -1,22 +1,12 @@
 internal import Synchronization
 internal import Threads
 
-/// The encoded commands of one caller, and the one continuation that their replies resume.
-struct Batch: Sendable {
-    let bytes: [UInt8]
-    let replies: Int
-    /// The longest time for which the server may wait before it replies (XREADGROUP … BLOCK).
-    let blocking: Duration
-    let continuation: CheckedContinuation<Result<ReplyArena, RedisError>, Never>
-    /// A connection broke before any byte of the batch was written. A batch moves to a new connection only once.
-    var isCarriedOver = false
-}
-
 /// The only state that callers and a connection's thread share. Callers add batches, and the thread takes all of them.
 /// Both sides hold the mailbox, and the eventfd lives as long as it.
 final class Mailbox: Sendable {
+    typealias Caller = CheckedContinuation<Result<ReplyArena, RedisError>, Never>
     private struct State {
-        var batches: [Batch] = []
+        var batches: [Batch<Caller>] = []
         var isClosing = false
         var hasEnded = false
         /// The eventfd was written after the thread last took the batches.
@@ -48,7 +38,7 @@ final class Mailbox: Sendable {
     func exchange(_ bytes: [UInt8], replies: Int, blocking: Duration = .zero) async throws(RedisError) -> ReplyArena {
         let began = ContinuousClock.now
         let result = await withCheckedContinuation { continuation in
-            put(Batch(bytes: bytes, replies: replies, blocking: blocking, continuation: continuation))
+            put(Batch(bytes: bytes, replies: replies, blocking: blocking, caller: continuation))
         }
         _ = load.load(ordering: .acquiring)
         switch result {
@@ -63,7 +53,7 @@ final class Mailbox: Sendable {
         }
     }
 
-    private func put(_ batch: Batch) {
+    private func put(_ batch: Batch<Caller>) {
         load.add(batch.replies, ordering: .relaxed)
         let (accepted, mustSignal) = state.withLock { state in
             guard !state.isClosing else { return (false, false) }
@@ -76,20 +66,20 @@ final class Mailbox: Sendable {
     }
 
     /// Takes all queued batches, in order. Only the connection's thread may call it.
-    func take() -> (batches: [Batch], isClosing: Bool) {
+    func take() -> (batches: [Batch<Caller>], isClosing: Bool) {
         state.withLock { state in
             state.isSignalled = false
-            var batches: [Batch] = []
+            var batches: [Batch<Caller>] = []
             swap(&batches, &state.batches)
             return (batches, state.isClosing)
         }
     }
 
-    func resume(_ batch: Batch, _ result: Result<ReplyArena, RedisError>) {
+    func resume(_ batch: Batch<Caller>, _ result: Result<ReplyArena, RedisError>) {
         // Release here and acquire in `exchange`. A continuation does the same, but ThreadSanitizer cannot see that
         // when the continuation is resumed before its task has suspended.
         load.subtract(batch.replies, ordering: .releasing)
-        batch.continuation.resume(returning: result)
+        batch.caller.resume(returning: result)
     }
 
     var isClosing: Bool { state.withLock { $0.isClosing } }
