@@ -20,8 +20,8 @@ extension Store {
         try check(number)
     }
 
-    /// The same for a process that only reads, or that looks again.
-    /// - Returns: the deployment's number. Nil: no process has started yet, so nothing is stored.
+    /// Checks the format for a process that only reads, or that looks again.
+    /// - Returns: the deployment's number. Nil if no process has started yet, so nothing is stored.
     @discardableResult
     public func checkFormat() async throws(StoreError) -> Int? {
         try check(try await redis.run("HGET", keys.deployment, .string(StoredFormat.field)))

@@ -229,7 +229,7 @@ extension Topology {
 }
 
 extension ConnectionSettings {
-    /// The same settings for one node of the cluster.
+    /// These settings for one node of the cluster.
     func at(_ address: RedisAddress) -> ConnectionSettings {
         var settings = self
         settings.url.endpoint = .server(address)

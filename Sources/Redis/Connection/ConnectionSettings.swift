@@ -14,8 +14,8 @@ struct ConnectionSettings: Sendable {
     /// False for a client whose answers take as long as replicas do (WAIT).
     var measuresRoundTrips = true
 
-    /// The same for connections that only ask where the servers are. They have no scripts and no log: a server that is
-    /// away would be reported at every question.
+    /// These settings for connections that only ask where the servers are. They have no scripts and no log: a server
+    /// that is away would be reported at every question.
     /// - Parameter patience: the longest wait, because a machine that is off never answers
     func asking(_ threadName: String, patience: Duration) -> ConnectionSettings {
         var settings = self

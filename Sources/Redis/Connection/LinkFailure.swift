@@ -19,7 +19,7 @@ enum LinkFailure: Error {
         }
     }
 
-    /// The same failure, with the server's name before the text.
+    /// This failure with the server's name before the text.
     func at(_ place: String) -> LinkFailure {
         switch self {
         case .broken(let text): .broken("\(place): \(text)")

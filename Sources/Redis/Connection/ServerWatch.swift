@@ -11,6 +11,6 @@ protocol ServerWatch: Sendable {
 }
 
 extension ServerWatch {
-    /// Nil: the URL names the server.
+    /// Most URLs name the server, so nobody has to be asked.
     func primary(for mailbox: Mailbox) throws(LinkFailure) -> RedisAddress? { nil }
 }

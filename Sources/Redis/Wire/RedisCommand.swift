@@ -71,7 +71,7 @@ public struct RedisCommand: Sendable {
         for argument in rest { argument.encode(into: &encoded) }
     }
 
-    /// The same call as EVAL with the source. MULTI needs this: a missing script could not be loaded afterwards.
+    /// This call as EVAL with the source. MULTI needs this: a missing script could not be loaded afterwards.
     var encodedWithSource: [UInt8] {
         guard let script else { return encoded }
         var out: [UInt8] = []

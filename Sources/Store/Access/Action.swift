@@ -26,7 +26,7 @@ public struct Action: Sendable, Hashable {
     /// How many pushes, channels … it was about; of a sum of requests, those of all.
     public var count: Int
     /// The status of a call that failed and did a part, or may have. `count` is that part then, 0 if it is not known.
-    /// Nil: the call did all.
+    /// Nil for a call that did all.
     public var failed: Int?
 
     public init(

@@ -59,7 +59,7 @@ public struct ConsoleStore: Sendable {
         return (count, min(max(0, left), Int(span.milliseconds)))
     }
 
-    /// Takes back an attempt that was right. Those that were wrong stay: the holder of one secret could otherwise go on
+    /// Takes back an attempt that was right. Wrong attempts stay: the holder of one secret could otherwise go on
     /// guessing another one.
     public func succeed(_ subject: String, span: Duration) async throws(StoreError) {
         let key = attemptsKey(subject)

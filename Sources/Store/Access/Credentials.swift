@@ -2,7 +2,7 @@ public import LiveActivity
 import Redis
 import StoreGround
 
-/// The credentials that were made while the deployment runs. Those of the configuration file are not in Redis.
+/// The credentials that were made while the deployment runs. The configuration file's credentials are not in Redis.
 public struct Credentials: Sendable {
     /// Most credentials of one app.
     public static let most = 200
@@ -27,7 +27,7 @@ public struct Credentials: Sendable {
         return reply.isNil ? 0 : try reply.integer()
     }
 
-    /// In the order of their ids. Those that a newer version wrote are left out.
+    /// In the order of their ids, without credentials that a newer version wrote.
     public func all(_ app: AppKey) async throws(StoreError) -> (version: Int, credentials: [AppCredential]) {
         let reply = try await redis.run("HGETALL", keys.credentials(app))
         var version = 0
@@ -43,7 +43,7 @@ public struct Credentials: Sendable {
         return (version, found.sorted { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) })
     }
 
-    /// - Parameter old: what it replaces; nil: there must be none of that id.
+    /// - Parameter old: the credential to replace; nil if there must be none of that id.
     public func change(
         _ app: AppKey, _ id: String, from old: AppCredential?, to new: AppCredential
     ) async throws(StoreError) -> Change {

@@ -4,7 +4,7 @@ import Redis
 /// An operator has paused an app, or one name of it. Pushes are accepted and kept, and nothing is sent.
 public struct Pause: Sendable, Hashable {
     public var app: AppKey
-    /// Nil: the whole app.
+    /// The paused name. Nil if the whole app is paused.
     public var name: ActivityName?
     /// Epoch milliseconds.
     public var since: Int64

@@ -6,7 +6,7 @@ struct ForgetStep: Sendable, Hashable {
     var askedAt: Int64
     /// Stored form.
     var channel: [UInt8]
-    /// Look once more at what this place has of the channel. Nil: the whole channel.
+    /// The one place that is looked at once more. Nil for a request about the whole channel.
     var place: TokenPlace?
 
     /// Time 8 bytes big-endian ‖ the channel's length 1 ‖ channel ‖ the place's stored form.

@@ -20,7 +20,7 @@ public struct Forgetting: Sendable {
     /// Epoch milliseconds.
     let clock: @Sendable () -> Int64
 
-    /// Those of the channels of which nothing is stored.
+    /// The channels among these of which nothing is stored.
     public func unknown(_ app: AppKey, _ channels: [ChannelID]) async throws(StoreError) -> [ChannelID] {
         if channels.isEmpty { return [] }
         let records = try await redis.run(channels.map { RedisCommand("EXISTS", keys.channel(app, $0)) })

@@ -10,7 +10,7 @@ public struct ReloadAnswer: Sendable, Hashable {
     public var applied: [String] = []
     /// Settings that have changed, and that it uses only after a restart.
     public var needsRestart: [String] = []
-    /// Why nothing has changed. Nil: the configuration was read.
+    /// The reason why the configuration could not be read, so nothing has changed.
     public var error: String?
 
     public init(process: String, applied: [String] = [], needsRestart: [String] = [], error: String? = nil) {

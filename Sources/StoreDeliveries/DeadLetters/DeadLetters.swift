@@ -80,7 +80,7 @@ public struct DeadLetters: Sendable {
     }
 
     /// How many pushes have a dead letter.
-    /// - Parameter prefix: of names that begin so; nil: of all
+    /// - Parameter prefix: the beginning of the names; nil for all names
     public func count(_ app: AppKey, namesFrom prefix: String? = nil) async throws(StoreError) -> Int {
         let (index, since) = (keys.deadIndex(app), RedisArgument.string("(\(clock() - keys.retention)"))
         guard let prefix else { return try await redis.run("ZCOUNT", index, since, "+inf").integer() }
@@ -94,7 +94,7 @@ public struct DeadLetters: Sendable {
     }
 
     /// The dead letters, the latest first, from behind the push `after` on if it is still on the list.
-    /// - Parameter prefix: of names that begin so; nil: of all
+    /// - Parameter prefix: the beginning of the names; nil for all names
     public func list(
         _ app: AppKey, namesFrom prefix: String? = nil, after: PushID?, limit: Int
     ) async throws(StoreError) -> [DeadLetter] {

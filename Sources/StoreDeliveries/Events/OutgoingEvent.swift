@@ -15,7 +15,7 @@ public struct OutgoingEvent: Sendable, Hashable {
         case test
     }
 
-    /// The same whenever the event is told again, so that its readers can drop repetitions.
+    /// The id of the event. It stays when the event is told again, so that readers can drop repetitions.
     public var id: String
     public var kind: Kind
     /// The event as JSON.

@@ -33,7 +33,7 @@ public struct WebhookStatus: Sendable, Hashable {
     public var dead: Int
     /// Events that the full queue lost, ever.
     public var dropped: Int
-    /// Nil: the last attempt was accepted.
+    /// The failure of the last attempt. Nil if the endpoint accepted it.
     public var failure: WebhookFailure?
 
     package init(waiting: Int = 0, dead: Int = 0, dropped: Int = 0, failure: WebhookFailure? = nil) {

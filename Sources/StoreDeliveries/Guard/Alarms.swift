@@ -86,7 +86,7 @@ public struct Alarms: Sendable {
         ["alarm": keys.alarm(app), "out": keys.events(app), "wh": keys.webhookQueue(app)]
     }
 
-    /// The alarms that stand, sorted by app and kind. That of the prune guard stands as long as tokens are quarantined.
+    /// The alarms that stand, sorted by app and kind. The prune guard's alarm stands as long as tokens are quarantined.
     public func list(_ apps: [AppKey]) async throws(StoreError) -> [Alarm] {
         var alarms: [Alarm] = []
         let now = clock()

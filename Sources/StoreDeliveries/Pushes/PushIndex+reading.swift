@@ -6,7 +6,7 @@ extension PushIndex {
     /// A part of an hour.
     package struct Part {
         package var pushes: [(id: PushID, name: ActivityName)]
-        /// All from this one on are known, and the hour has more behind it. Nil: it has no more.
+        /// The push from which on all are known, if the hour has more behind it.
         package var next: PushID?
 
         package var isWhole: Bool { next == nil }
@@ -103,7 +103,7 @@ extension PushIndex {
     }
 
     /// Members of one set, in their order.
-    /// - Returns: at most `limit`, and behind which the set has more. Nil: it has no more.
+    /// - Returns: at most `limit` members, and the member behind which the set has more.
     package func members(
         _ app: AppKey, hour: Int64, slice: Int, after member: [UInt8]?, limit: Int
     ) async throws(StoreError) -> (members: [[UInt8]], next: [UInt8]?) {

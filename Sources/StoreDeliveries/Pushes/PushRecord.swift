@@ -79,7 +79,7 @@ extension PushRecord {
         return Int64(createdAt) + event.life.milliseconds
     }
 
-    /// The same as of its fields. Most pushes are lone ones.
+    /// Reads a lone push, as most pushes are.
     init(_ lone: LonePush) throws(StoreError) {
         guard let priority = lone.number(.prio).flatMap(PushPriority.init(rawValue:)), let sequence = lone.number(.seq),
             let createdAt = lone.number(.created), let deadline = lone.number(.until)

@@ -54,7 +54,7 @@ public struct NamePass: Sendable {
 
 public struct HistoryPage: Sendable {
     public var pushes: [Ledger] = []
-    /// Nil: there is nothing more. A page may be short, or empty, and still have a next one.
+    /// Where the next page begins. Nil on the last page. A page may be short, or empty, and still have a next one.
     public var next: HistoryPosition?
 }
 
@@ -158,7 +158,7 @@ extension Pushes {
         return try await kept(app, since: now - keys.retention, now: now)
     }
 
-    /// The same of the hours from `oldest` on, epoch ms.
+    /// How many pushes are kept in the hours from `oldest` on, epoch ms.
     func kept(_ app: AppKey, since oldest: Int64, now: Int64) async throws(StoreError) -> Int {
         try await index.sizes(app, since: oldest, now: now + PushIndex.hour).map(\.size).reduce(0, +)
     }

@@ -33,8 +33,8 @@ extension Schedules {
     /// worker has claimed, or that waits for room in its name's queue, delays the others of its name. So does one whose
     /// name or record is on a node that is away.
     ///
-    /// Those that wait keep their places in the timer. The others are behind them, so the look goes on there, in later
-    /// calls if need be.
+    /// Schedules that wait keep their places in the timer. The others are behind them, so the look goes on there, in
+    /// later calls if need be.
     /// - Parameter limit: how many schedules the call looks at, more if some of them wait.
     public func runDue(_ app: AppKey, limit: Int) async throws(StoreError) -> [ScheduleRun] {
         var runs: [ScheduleRun] = []
@@ -78,10 +78,10 @@ extension Schedules {
     }
 
     private struct Group {
-        /// Nil: the schedule has no record, or nobody knows its name now.
+        /// The name of all these schedules. Nil if a schedule has no record, or nobody knows its name now.
         var name: [UInt8]?
         var ids: [PushID] = []
-        /// Those whose records are on a node that is away.
+        /// The schedules whose records are on a node that is away.
         var away: Set<PushID> = []
     }
 

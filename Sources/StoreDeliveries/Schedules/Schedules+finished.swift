@@ -22,7 +22,7 @@ extension Schedules {
 
     /// Lists the finished schedules that are still kept, the latest first.
     /// - Parameters:
-    ///   - prefix: of names that begin so; nil: of all
+    ///   - prefix: the beginning of the names; nil for all names
     ///   - start: the first schedule of the page, or nil. An unlisted one is behind all others.
     /// - Returns: the schedules, about how many there are, and where the next page starts.
     public func finished(

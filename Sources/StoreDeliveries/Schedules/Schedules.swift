@@ -95,7 +95,7 @@ public struct Schedules: Sendable {
 
     /// Lists the waiting schedules in the order of their times.
     /// - Parameters:
-    ///   - prefix: of names that begin so; nil: of all
+    ///   - prefix: the beginning of the names; nil for all names
     ///   - start: the first schedule of the page, or nil. It need not wait any more if it can still be read.
     /// - Returns: the schedules, the number of all waiting ones, and where the next page starts.
     public func list(
@@ -146,7 +146,7 @@ public struct Schedules: Sendable {
         return (found, own.count, wanted.dropFirst(limit).first)
     }
 
-    /// Those of the schedules whose names begin so, in the same order.
+    /// The schedules among these whose names begin so, in the same order.
     func own(
         _ app: AppKey, _ ids: [PushID], namesFrom prefix: String
     ) async throws(StoreError) -> [PushID] {

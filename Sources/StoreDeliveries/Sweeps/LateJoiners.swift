@@ -180,7 +180,7 @@ public struct LateJoiner: Sendable, Hashable {
     public let upTo: Int
     /// Sequence number of the start that created the card; pushes up to it are not for it. 0: it asked for the state.
     public let after: Int
-    /// Each note has a number. Nil: one of an earlier version.
+    /// The number of the note. A note of an earlier version has none.
     public let number: Int?
     /// The last push of the channel's retry queue when its card began. The queue brings it to the card.
     public let waitsFor: PushID?

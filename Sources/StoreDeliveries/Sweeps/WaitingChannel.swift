@@ -10,7 +10,7 @@ public struct WaitingChannel: Sendable, Hashable {
     package private(set) var nextPush: PushID?
     /// Attempts of that push for this channel so far.
     public var attempts: Int
-    /// Nil: the channel does not follow the name any more.
+    /// The token of its activity, or its start token. Nil if the channel does not follow the name any more.
     public var token: [UInt8]?
     /// Start of its activity, epoch ms.
     public var startedAt: Int64?
@@ -30,7 +30,7 @@ public struct WaitingChannel: Sendable, Hashable {
     package var closings = Closings()
     /// The card began after the push's sweep, so the push goes without its alert.
     public private(set) var isLate = false
-    /// The same of the push behind the first one.
+    /// Whether the push behind the first one goes without its alert.
     private var isNextLate = false
     /// The retry queue's header when the token was looked up. Settling compares it. Empty for a channel of a sweep.
     package private(set) var seen: [UInt8]

@@ -38,7 +38,7 @@ package struct LonePush {
         (publisher, payload) = (lines[1], lines[2])
     }
 
-    /// Nil: absent.
+    /// A word of the push. Nil if the push has none.
     package func text(_ word: Word) -> String? {
         let text = String(decoding: words[word.rawValue + 1], as: UTF8.self)
         return text == "-" ? nil : text

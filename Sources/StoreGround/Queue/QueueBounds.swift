@@ -25,7 +25,7 @@ public final class QueueBounds: Sendable {
         var publishes = 0
         /// The last reply to each command of `Keyspace.depth`.
         var lengths: [Int] = []
-        /// On the boot clock. Nil: never.
+        /// The time of the last measurement on the boot clock. Nil before the first.
         var askedAt: Int64?
     }
     /// The app's own queues are measured again after this many milliseconds, those of other apps after `staleAfter`.

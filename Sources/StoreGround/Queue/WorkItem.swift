@@ -6,7 +6,7 @@ public struct WorkItem: Sendable, Hashable {
     public enum Part: Sendable, Hashable {
         /// Begin the name's oldest unswept push.
         case name
-        /// The same from the reconciler. It also adds shards again that no stream holds any more.
+        /// Begin the name's oldest unswept push, and add the shards again that no stream holds any more.
         case reconcile
         /// One shard of a push that was divided into `count` shards, a power of two.
         case shard(index: Int, count: Int)

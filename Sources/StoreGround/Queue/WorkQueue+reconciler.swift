@@ -95,7 +95,7 @@ extension WorkQueue {
 
     fileprivate struct OpenWork {
         var first: (push: PushID, priority: PushPriority)?
-        /// That of the first unswept push, epoch ms. A push of an older version has none.
+        /// The deadline of the first unswept push, epoch ms. A push of an older version has none.
         var deadline: Int64?
         /// Due time of the first waiting channel, epoch ms; 0 if removals are pending.
         var due: Int64?

@@ -61,7 +61,7 @@ package final class ReplicaWait: Sendable {
     /// A write that changes almost nothing and shows whether the key exists.
     package static func proof(_ key: RedisKey, life: Int64) -> RedisCommand { RedisCommand("PEXPIRE", key, .int(life)) }
 
-    /// The same for a member with a time, moved by `shift` ms: a write that changes nothing is not replicated.
+    /// A write that moves a member's time by `shift` ms, because a write that changes nothing is not replicated.
     package static func proof(_ set: RedisKey, member: String, shift: Int) -> RedisCommand {
         RedisCommand("ZADD", set, "XX", "INCR", .int(shift), .string(member))
     }

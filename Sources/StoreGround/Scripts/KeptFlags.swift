@@ -35,7 +35,7 @@ struct KeptFlags: OptionSet {
         ("RECEIPTS", receipts), ("LATER", later),
     ]
 
-    /// The same as locals of Lua, apart from `ScriptNumbers` because a script has 200 locals at most.
+    /// These numbers as locals of Lua, apart from `ScriptNumbers` because a script has 200 locals at most.
     static let text = """
         local KEPT_BLOCK, KEPT_LATE, KEPT_SHIFT, KEPT_MOST = \(block), \(late), \(shift), \(most)
         -- The head of a record, its size, and the beginning of most payloads.

@@ -26,7 +26,7 @@ package enum ScriptNumbers {
     package static let clockError: Duration = .seconds(1)
     package static let wakeAgain: Duration = .seconds(5)
 
-    /// The same as locals of Lua. Times are in milliseconds.
+    /// These numbers as locals of Lua. Times are in milliseconds.
     package static let text = """
         -- How long a push is tried if its record has no deadline.
         local PUSH_LIFE = \(ActivityEvent.update.life.milliseconds)

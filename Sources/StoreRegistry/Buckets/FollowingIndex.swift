@@ -62,14 +62,14 @@ public struct FollowingIndex: Sendable {
         try await redis.run(notes(place, [(channel, place.span.retention)], now: buckets.clock()))
     }
 
-    /// The places at which a channel may have a token. Those whose note is set aside are among them.
+    /// The places at which a channel may have a token, with the places whose note is set aside.
     package func places(_ app: AppKey, _ channel: [UInt8]) async throws(StoreError) -> [TokenPlace] {
         let fields = try await fields(app, channel)
         let places = Set(fields.compactMap { Self.place($0.first == 0 ? Array($0.dropFirst()) : $0, of: channel) })
         return places.sorted { $0.stored.utf8.lexicographicallyPrecedes($1.stored.utf8) }
     }
 
-    /// How many places of a channel are noted. Those of a channel that was forgotten are not.
+    /// How many places of a channel are noted. A channel that was forgotten has none.
     package func noted(_ app: AppKey, _ channel: [UInt8]) async throws(StoreError) -> Int {
         try await fields(app, channel).count { Self.place($0, of: channel) != nil }
     }
@@ -81,7 +81,7 @@ public struct FollowingIndex: Sendable {
 
     /// Drops a channel's notes, in two calls: the first one sets them aside, and a later one drops them if the channel
     /// still has nothing there. A registration writes its note first, so a note may be of one that is on its way.
-    /// - Parameter places: nil: the note of the channel itself
+    /// - Parameter places: the places whose notes are dropped; nil for the note of the channel itself
     /// - Returns: false if a note is left, set aside. The caller looks at the places again, then calls again.
     package func drop(
         _ app: AppKey, _ channel: [UInt8], _ places: [TokenPlace]? = nil

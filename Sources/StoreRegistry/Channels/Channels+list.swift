@@ -57,7 +57,8 @@ extension Channels {
     private static let mostSearched = 20_000
 
     /// The app's channels, in the order of the index. The index may hold some of which nothing is left.
-    /// - Parameter prefix: of their ids; nil: all. A search reads a part of the index, so its page may be short.
+    /// - Parameter prefix: the beginning of their ids; nil for all channels. A search reads a part of the index, so its
+    ///   page may be short.
     public func list(
         _ app: AppKey, after position: ChannelPosition?, prefix: String? = nil, limit: Int
     ) async throws(StoreError) -> (channels: [ListedChannel], next: ChannelPosition?) {
@@ -113,7 +114,7 @@ extension Channels {
 
     /// The app's channels with a tag, in no certain order. A channel that gets or loses the tag meanwhile may be
     /// missing or come twice.
-    /// - Parameter prefix: of their ids; nil: all
+    /// - Parameter prefix: the beginning of their ids; nil for all channels
     public func list(
         _ app: AppKey, with set: AudienceSet, after position: MemberPosition?, prefix: String? = nil, limit: Int
     ) async throws(StoreError) -> (channels: [ListedChannel], next: MemberPosition?) {

@@ -103,7 +103,7 @@ extension Channels {
         }
     }
 
-    /// The same for a call for which there is room.
+    /// Changes the sets for a call for which there is room.
     func applyAdmitted(
         _ app: AppKey, _ channels: [ChannelID], _ operations: [ChannelOperation]
     ) async throws(StoreError) {

@@ -21,7 +21,7 @@ public struct NameFilter: Sendable, Hashable {
 /// A name as a list shows it.
 public struct NameSummary: Sendable, Hashable {
     public var name: ActivityName
-    /// About how many channels follow. Those that left lately count too.
+    /// About how many channels follow, with channels that left lately.
     public var followers: Int
     public var ended: Bool
     public var lastPush: PushID?

@@ -193,7 +193,7 @@ extension Quotas {
     private func wait(_ quota: Quota, _ app: AppKey) async {
         let most = mostUnseen(quota)
         await withCheckedContinuation { continuation in
-            // What it waits for may have happened since.
+            // There may be room since the caller looked.
             let isOpen = meter(quota, app) { meter in
                 if meter.entered - meter.seen < most || !meter.isAwaited && meter.ended > meter.seen { return true }
                 meter.waiting.append(continuation)

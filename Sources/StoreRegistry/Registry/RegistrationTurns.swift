@@ -4,8 +4,8 @@ import Synchronization
 
 /// Gathers registrations of one name that come at once from many requests, as a crowd does at kick-off.
 ///
-/// The first one goes out alone and at once. Those that come while it waits for Redis share the next call. So a crowd
-/// costs a few calls instead of one each, and nobody waits for a timer.
+/// The first one goes out alone and at once. Registrations that come while it waits for Redis share the next call. So a
+/// crowd costs a few calls instead of one each, and nobody waits for a timer.
 final class RegistrationTurns: Sendable {
     typealias Outcome = Result<RegistrationResult, StoreError>
     struct Waiting {

@@ -15,7 +15,7 @@ extension Registry {
     /// Ms for which a name remembers a request to forget a channel. After that, the device's time says whether it
     /// registered later.
     static let forgetNoteLife: Int64 = 86_400_000
-    /// The same after the last request of a name, if a channel has registered since: some looks.
+    /// Ms for which the note stays after the last request, if a channel has registered since: some looks.
     static let forgetNoteStay: Int64 = 600_000
 
     /// Removes what a name has of a channel, unless it was registered after `time` (epoch ms). It leaves no tombstone,

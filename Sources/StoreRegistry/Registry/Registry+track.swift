@@ -16,7 +16,7 @@ extension Registry {
         let position: Int
         let channel: [UInt8]
         let record: RegistryRecord.Encoded
-        /// Those of `registry-set`.
+        /// The flags for `registry-set`.
         let flags: Int
     }
 

@@ -27,7 +27,7 @@ public struct Registry: Sendable {
         quotas = Quotas(keys: tokens.keys)
     }
 
-    /// The same for calls that everybody with the app can make. Their registrations share no call with those of others,
+    /// The registry for calls that everybody with the app can make. Their registrations share no call with others,
     /// because a full quota refuses a call as a whole.
     package func forApps() -> Registry {
         var registry = self

@@ -12,7 +12,8 @@ public enum SendBlock: Sendable, Hashable, CaseIterable {
     case quarantined
     /// The token of this entry is of the app's other APNs environment.
     case elsewhere
-    /// The card began after an `end` of the name was accepted. That end is not for it, nor is what it closed.
+    /// The card began after an `end` of the name was accepted. Neither that end nor a push from before it is for the
+    /// card.
     case newFollower
 }
 
@@ -74,7 +75,7 @@ public struct BlockCounts: Sendable {
     }
 }
 
-/// The accepted ends of a name. What is from before an end is not for a card that began after it.
+/// The accepted ends of a name. A push from before an end is not for a card that began after the end.
 package struct Closings: Sendable, Hashable {
     private struct End: Hashable {
         var sequence: Int
@@ -114,6 +115,6 @@ package struct Closings: Sendable, Hashable {
     package func forSome(after sequence: Int, before card: Int64) -> [PushID] {
         forSome.filter { $0.sequence > sequence && $0.at <= card }.compactMap(\.push)
     }
-    /// The same for ends that were accepted before a card began (epoch ms).
+    /// The sequence number of the newest end for everyone that was accepted before a card began (epoch ms); else 0.
     package func newest(before card: Int64) -> Int { ends.last { $0.at <= card }?.sequence ?? 0 }
 }

@@ -83,8 +83,9 @@ public struct Tokens: Sendable {
         return (page(channels.indices.map { (channels[$0], entries[$0]) }), counts)
     }
 
-    /// The same for arrivals of a catch-up. Left out are channels that registered again since the arrivals were read:
-    /// their page would settle the earlier arrival, and the later one would bring the push to the same token again.
+    /// The tracked channels among the arrivals of a catch-up, without channels that registered again since the arrivals
+    /// were read: their page would settle the earlier arrival, and the later one would bring the push to the same token
+    /// again.
     public func lookup(
         _ app: AppKey, _ name: ActivityName, _ arrivals: [CatchUpArrival]
     ) async throws(StoreError) -> (page: TokenPage, counts: BlockCounts, arrivals: [CatchUpArrival]) {
