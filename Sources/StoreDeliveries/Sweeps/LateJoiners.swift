@@ -21,37 +21,36 @@ public struct LateJoiners: Sendable {
 
     public func states(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> CurrentStates {
         let tag = keys.tag(app, name)
-        let replies = try await redis.atOnce([
+        let (meta, stored, unswept, now, lonePush) = try await redis.atOnce([
             RedisCommand("HMGET", keys.name(tag), "begun", "active", "newest", "before"),
             RedisCommand("HVALS", keys.contentStates(tag)),
             RedisCommand("ZREVRANGE", keys.unswept(tag), "0", .int(Self.mostUnswept - 1)),
             RedisCommand("TIME", near: keys.name(tag)), keys.lonePush(tag),
-        ])
-        let lone = try LonePush(replies[4])
-        let begun = try replies[0][0].optionalString() ?? ""
-        let active = try replies[0][1].optionalString().flatMap { PushID($0) }
-        let now = try replies[3].redisTime()
-        let plain = try Self.plain([replies[0][2], replies[0][3]], now: now)
+        ]).values(.any("name"), .strings("states"), .strings("unswept pushes"), .redisTime("time"), .any("lone push"))
+        let lone = try LonePush(lonePush)
+        let (begun, active, newest, before) = try meta.values(
+            .optionalString("begun"), .push("active"), .optionalString("newest"), .optionalString("before"))
+        let plain = Self.plain([newest, before], now: now)
         // `<sequence> <event> <push>`
-        let states = try replies[1].strings().compactMap { $0.split(separator: " ").last }
+        let states = stored.compactMap { $0.split(separator: " ").last }
         let kept = states.compactMap { PushID(String($0)) } + plain
         let waiting = lone.map { $0.isSent ? [] : [$0.id] } ?? []
-        let notBegun = try replies[2].strings().compactMap { PushID($0) }.filter { $0 != active } + waiting
+        let notBegun = unswept.compactMap { PushID($0) }.filter { $0 != active } + waiting
         let records = try await SweepStore(redis: redis, keys: keys, endings: endings).records(
             app, name, Set(kept + notBegun))
         func newestFirst(_ ids: [PushID]) -> [PushRecord] {
             ids.compactMap { records[$0] }.sorted { $0.sequence > $1.sequence }
         }
         return CurrentStates(
-            begun: begun, notBegun: newestFirst(notBegun), kept: newestFirst(kept).filter(\.stands),
+            begun: begun ?? "", notBegun: newestFirst(notBegun), kept: newestFirst(kept).filter(\.stands),
             active: active ?? lone.flatMap { $0.isSent ? $0.id : nil })
     }
 
     /// The pushes of a name's fields `newest` and `before`, see `shared-newest.lua`, except states that are too old.
-    private static func plain(_ fields: [Reply], now: Int64) throws(StoreError) -> [PushID] {
+    private static func plain(_ fields: [String?], now: Int64) -> [PushID] {
         var ids: [PushID] = []
         for field in fields {
-            for words in try (field.optionalString() ?? "").split(separator: " ").parts(of: 4) where words.count == 4 {
+            for words in (field ?? "").split(separator: " ").parts(of: 4) where words.count == 4 {
                 let (id, began) = (words[words.startIndex + 2], words[words.startIndex + 3])
                 guard let began = StoredNumber.read(began), Int64(began) + life.milliseconds > now else { continue }
                 if let id = PushID(String(id)) { ids.append(id) }
@@ -98,11 +97,13 @@ public struct LateJoiners: Sendable {
             })
         var settled = (left: 0, put: 0)
         for reply in replies {
-            switch try reply[0].string() {
+            var values = try ReplyValues(reply)
+            switch try values.next(.string("state")) {
             case "again": return nil
             case "ok":
-                settled = (try reply[1].integer(), settled.put + (try reply[2].integer()))
-                endings.note(app, name, ids: try reply[3].string())
+                let (left, put, final) = try values.all(.integer("left"), .integer("put"), .string("final pushes"))
+                settled = (left, settled.put + put)
+                endings.note(app, name, ids: final)
             case let word: throw .unexpectedReply("late-put answered \(word)")
             }
         }
@@ -119,12 +120,12 @@ public struct LateJoiners: Sendable {
         if channels.isEmpty { return [] }
         let key = keys.startedChannels(keys.tag(app, name))
         let value = RedisArgument.string("\(sequence) \(now)")
-        let replies = try await redis.run([
+        let (notes, _, _) = try await redis.run([
             RedisCommand("HMGET", key, channels.map { .bytes($0) }),
             RedisCommand("HSET", key, channels.flatMap { [.bytes($0), value] }),
             RedisCommand("PEXPIRE", key, .int(Self.life.milliseconds)),
-        ])
-        return try replies[0].array().map { note throws(StoreError) in try note.optionalBytes().map { Array($0) } }
+        ]).values(.array("notes"), .any("HSET"), .any("PEXPIRE"))
+        return try notes.map { note throws(StoreError) in try note.optionalBytes().map { Array($0) } }
     }
 
     /// Undoes `expect` for channels that got no card by that start. The notes of earlier starts are restored.

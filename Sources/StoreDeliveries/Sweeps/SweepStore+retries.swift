@@ -26,20 +26,23 @@ extension SweepStore {
         _ app: AppKey, _ name: ActivityName, owner: String, lease: Duration, mostLapses: Int = SweepStore.mostLapses
     ) async throws(StoreError) -> RetryClaim {
         let tag = keys.tag(app, name)
-        let reply = try await redis.run(
+        let claim = RedisCommand(
             Lua.retryClaim,
             keys: ["l": keys.nameLeases(tag), "r": keys.waitingChannels(tag), "o": keys.pendingRemovals(tag)],
             [
                 "owner": .string(owner), "length": .int(lease.milliseconds),
                 "retention": .int(keys.retention), "mostLapses": .int(mostLapses),
             ])
-        switch try reply[0].string() {
+        var values = try ReplyValues(await redis.run(claim))
+        switch try values.next(.string("state")) {
         case "idle": return .idle
-        case "held": return .held(.milliseconds(try reply[1].integer()))
+        case "held": return .held(.milliseconds(try values.last(.integer("time left"))))
         case "claimed":
+            let (epoch, removals, isPoison) = try values.all(
+                .integer("epoch"), .integer("pending removals"), .flag("poison"))
             return .claimed(
-                Lease(app: app, name: name, push: .none, part: .retries, owner: owner, epoch: try reply[1].integer()),
-                hasPendingRemovals: try reply[2].integer() > 0, isPoison: try reply[3].isOne())
+                Lease(app: app, name: name, push: .none, part: .retries, owner: owner, epoch: epoch),
+                hasPendingRemovals: removals > 0, isPoison: isPoison)
         case let word: throw .unexpectedReply("retry-claim answered \(word)")
         }
     }
@@ -72,21 +75,25 @@ extension SweepStore {
         for reply in replies.dropLast() {
             try StoreError.check(reply.count, of: "HMGET", is: channels.count)
         }
-        let closings = try Closings(replies[asked.count][0], forSome: replies[asked.count][1])
+        let (queues, quarantined, elsewhere, began, open, meta) = try replies.values(
+            .any("retry queues"), .any("quarantine"), .any("other environment"), .any("new followers"),
+            .any("open requests"), .any("name"))
+        let (ends, someEnds) = try meta.values(.any("ends"), .any("some_ends"))
+        let closings = try Closings(ends, forSome: someEnds)
         var due: [WaitingChannel] = []
         for (index, channel) in channels.enumerated() {
-            let queue = replies[0][index]
+            let queue = queues[index]
             let entry = entries[index]
-            if !replies[4][index].isNil {
+            if !open[index].isNil {
                 // Its worker died, or could not settle the answer. It is due once more when its time is over.
                 others.lapse(channel)
             } else if !queue.isNil, var waiting = WaitingChannel(channel: channel, queue: try queue.bytes()) {
-                if !replies[3][index].isNil, let since = try replies[3][index].optionalTime() {
+                if !began[index].isNil, let since = try began[index].optionalTime() {
                     (waiting.followsSince, waiting.closings) = (since, closings)
                 }
                 waiting.follows = entry != nil
                 waiting.startedAt = entry?.startedAt
-                try waiting.take(entry, quarantine: replies[1][index], elsewhere: replies[2][index])
+                try waiting.take(entry, quarantine: quarantined[index], elsewhere: elsewhere[index])
                 due.append(waiting)
             } else {
                 others.discard(channel)
@@ -136,11 +143,13 @@ extension SweepStore {
             settlement.parts.map { RedisCommand(Lua.retrySettle, keys: locations, arguments, rest: $0) })
         var firstRetry: Int64?
         for reply in replies {
-            switch try reply[0].string() {
+            var values = try ReplyValues(reply)
+            switch try values.next(.string("state")) {
             case "stale": return .stale
             case "ok":
-                endings.note(app, name, ids: try reply[3].string())
-                firstRetry = try reply[1].optionalTime()
+                let (due, _, final) = try values.all(.optionalTime("due"), .any("removals"), .string("final pushes"))
+                endings.note(app, name, ids: final)
+                firstRetry = due
             case let word: throw .unexpectedReply("retry-settle answered \(word)")
             }
         }

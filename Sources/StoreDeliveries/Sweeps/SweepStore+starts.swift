@@ -33,19 +33,22 @@ extension SweepStore {
                 RedisCommand("HMGET", keys.retryQueues(tag), channels.map { .bytes($0) }),
                 RedisCommand("HMGET", keys.name(tag), "over", "ends"),
             ] + (start.respectsDismissal ? [Dismissals(redis: redis, keys: keys).command(app, name, channels)] : []))
-        try StoreError.check(replies[0].count, of: "HMGET", is: channels.count)
-        let over = try replies[1][0].optionalNumber() ?? 0
+        var values = ReplyValues(replies)
+        let queues = try values.next(.array("retry queues"))
+        try StoreError.check(queues.count, of: "HMGET", is: channels.count)
+        let (over, ends) = try values.next(.any("name")).values(.optionalNumber("over"), .optionalString("ends"))
         var facts = StartFacts(
-            follows: entries.map { $0 != nil }, waits: (0..<channels.count).map { !replies[0][$0].isNil },
-            isClosed: over > start.sequence)
+            follows: entries.map { $0 != nil }, waits: queues.map { !$0.isNil },
+            isClosed: over ?? 0 > start.sequence)
         facts.dismissed = Array(repeating: false, count: channels.count)
         guard start.respectsDismissal else { return facts }
-        try StoreError.check(replies[2].count, of: "HMGET", is: channels.count)
-        let since = Dismissals.lastEnd(try replies[1][1].optionalString(), before: start.sequence)
+        let dismissals = try values.last(.array("dismissals"))
+        try StoreError.check(dismissals.count, of: "HMGET", is: channels.count)
+        let since = Dismissals.lastEnd(ends, before: start.sequence)
         for index in 0..<channels.count {
             // A card that began later is another one.
             let earliest = max(since, entries[index]?.registeredAt ?? 0)
-            let told = try replies[2][index].optionalNumber().map { Int64($0) } ?? 0
+            let told = try dismissals[index].optionalNumber().map { Int64($0) } ?? 0
             facts.dismissed[index] = max(told, removals[index] ?? 0) > earliest
         }
         return facts
@@ -65,6 +68,7 @@ extension SweepStore {
             and: [keys.quarantine(place.tag), keys.otherEnvironment(place.tag)].map {
                 RedisCommand("HMGET", $0, fields)
             })
+        let (quarantined, elsewhere) = try marks.values(.array("quarantine"), .array("other environment"))
         let meta = keys.name(keys.tag(lease.app, lease.name))
         let over = try await redis.run("HGET", meta, "over").optionalNumber() ?? 0
         for reply in marks {
@@ -72,7 +76,7 @@ extension SweepStore {
         }
         var found = waiting
         for (index, entry) in entries.enumerated() {
-            try found[index].take(entry, quarantine: marks[0][index], elsewhere: marks[1][index])
+            try found[index].take(entry, quarantine: quarantined[index], elsewhere: elsewhere[index])
         }
         if start.respectsDismissal {
             // As for a page of a sweep: the user may have dismissed the card while the start waited.

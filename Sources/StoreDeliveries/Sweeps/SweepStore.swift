@@ -49,30 +49,30 @@ public struct SweepStore: Sendable {
                     "mostHigh": .int(budget.perHour), "retention": .int(keys.retention),
                     "ps": .string(keys.pushPrefix(tag)),
                 ])
-            let reply = try await redis.run([begin])[0]
-            switch try reply[0].string() {
+            var reply = try ReplyValues(await redis.run(begin))
+            switch try reply.next(.string("state")) {
             case "idle": return (.idle, push)
             case "held": return (.held, push)
             case "planned": return (.planned, push)
-            case "paced": return (.paced(.milliseconds(try reply[1].integer())), push)
+            case "paced": return (.paced(.milliseconds(try reply.last(.integer("time left")))), push)
             case "catchUp": return (.catchUp, push)
             case "gone": continue
             case "other":
-                guard let other = PushID(try reply[1].string()) else { throw .corrupt("active push") }
+                guard let other = try reply.last(.push("active push")) else { throw .corrupt("active push") }
                 (push, buckets) = (other, "")
-            case "starts": buckets = try await startBuckets(app, try reply[1].string())
+            case "starts": buckets = try await startBuckets(app, try reply.last(.string("attributes type")))
             case "plan":
-                return (.plan(try await record(tag, push), shards: try reply[1].integer()), push)
+                return (.plan(try await record(tag, push), shards: try reply.last(.integer("shards"))), push)
             case "claimed":
                 let part = WorkItem.Part.shard(index: 0, count: 1)
-                let held = Lease(
-                    app: app, name: name, push: push, part: part, owner: owner, epoch: try reply[1].integer())
-                guard reply.count > 6 else {
-                    return (.claimed(try claim(held, try await record(tag, push), reply)), push)
+                let claim = try claimed(&reply) { epoch in
+                    Lease(app: app, name: name, push: push, part: part, owner: owner, epoch: epoch)
                 }
-                guard let lone = LonePush(try reply[6].bytes(), isSent: true) else { throw .corrupt("lone push") }
-                let tokens = reply.count > 7 ? reply[7] : nil
-                return (.claimed(try claim(held, try PushRecord(lone), reply, tokens: tokens)), push)
+                guard !reply.isEmpty else { return (.claimed(claim(try await record(tag, push), nil)), push) }
+                let stored = try reply.next(.bytes("lone push"))
+                guard let lone = LonePush(stored, isSent: true) else { throw .corrupt("lone push") }
+                let tokens = reply.isEmpty ? nil : try reply.last(.any("tokens"))
+                return (.claimed(claim(try PushRecord(lone), tokens)), push)
             case let word: throw .unexpectedReply("push-begin answered \(word)")
             }
         }
@@ -111,21 +111,18 @@ public struct SweepStore: Sendable {
                 "shard": .string(item.part.text), "owner": .string(owner), "length": .int(lease.milliseconds),
                 "mostLapses": .int(mostLapses),
             ])
-        let replies = try await redis.run([claim, RedisCommand("HGETALL", record)], inStepsAt: [1])
-        let reply = replies[0]
-        switch try reply[0].string() {
+        let (answer, fields) = try await redis.run([claim, RedisCommand("HGETALL", record)], inStepsAt: [1])
+            .values(.any("task-claim"), .hash("record"))
+        var reply = try ReplyValues(answer)
+        switch try reply.next(.string("state")) {
         case "gone": return .gone
-        case "held": return .held(.milliseconds(try reply[1].integer()))
-        case "done":
-            return .done(
-                Leftovers(
-                    nameWaits: try reply[1].integer() > 0, firstRetry: try reply[2].optionalTime(),
-                    hasPendingRemovals: try reply[3].integer() > 0, catchUpWaits: try reply[4].isOne()))
+        case "held": return .held(.milliseconds(try reply.last(.integer("time left"))))
+        case "done": return .done(try Leftovers(&reply))
         case "claimed":
-            let lease = Lease(
-                app: item.app, name: item.name, push: item.push, part: item.part, owner: owner,
-                epoch: try reply[1].integer())
-            return .claimed(try self.claim(lease, try PushRecord(id: item.push, StoredHash(replies[1])), reply))
+            let claim = try claimed(&reply) { epoch in
+                Lease(app: item.app, name: item.name, push: item.push, part: item.part, owner: owner, epoch: epoch)
+            }
+            return .claimed(claim(try PushRecord(id: item.push, fields), nil))
         case let word: throw .unexpectedReply("task-claim answered \(word)")
         }
     }
@@ -187,24 +184,23 @@ public struct SweepStore: Sendable {
                 "retention": .int(keys.retention), "ps": .string(keys.pushPrefix(tag)),
                 "ws": .string(keys.tasksPrefix(tag)), "dls": .string(keys.deadLetterPrefix(tag)),
             ], rest: operations)
-        switch try reply[0].string() {
+        var values = try ReplyValues(reply)
+        switch try values.next(.string("answer")) {
         case "stale": return .stale
         case "gone": return .gone
         case "ok":
-            guard let state = PushState(rawValue: try reply[1].string()) else {
+            guard let state = PushState(rawValue: try values.next(.string("state"))) else {
                 throw .unexpectedReply("task-settle answered an unknown state")
             }
-            if reply.count > 7 {
-                endings.note(lease.app, lease.name, ids: try reply[7].string())
+            let isFinished = try values.next(.flag("finished"))
+            let leftovers = try Leftovers(&values)
+            if !values.isEmpty {
+                endings.note(lease.app, lease.name, ids: try values.last(.string("final pushes")))
             } else if let record {
                 let ledger = Ledger(record, lease.name, settlement, state: state)
                 endings.note(PushEnding(app: lease.app, name: lease.name, push: lease.push, ledger: ledger))
             }
-            return .ok(
-                state: state, isFinished: try reply[2].isOne(),
-                Leftovers(
-                    nameWaits: try reply[3].integer() > 0, firstRetry: try reply[4].optionalTime(),
-                    hasPendingRemovals: try reply[5].integer() > 0, catchUpWaits: try reply[6].isOne()))
+            return .ok(state: state, isFinished: isFinished, leftovers)
         case let word: throw .unexpectedReply("task-settle answered \(word)")
         }
     }
@@ -212,22 +208,19 @@ public struct SweepStore: Sendable {
     /// Work that a name may still need. For an entry that was claimed from a worker that died.
     public func leftovers(_ app: AppKey, _ name: ActivityName) async throws(StoreError) -> Leftovers {
         let tag = keys.tag(app, name)
-        let replies = try await redis.run([
+        let (isLone, unswept, firstRetry, removals) = try await redis.run([
             RedisCommand("HEXISTS", keys.name(tag), "lone"), RedisCommand("ZCARD", keys.unswept(tag)),
             RedisCommand("ZRANGE", keys.waitingChannels(tag), "0", "0", "WITHSCORES"),
             RedisCommand("HLEN", keys.pendingRemovals(tag)),
-        ])
-        let (isLone, unswept) = (try replies[0].isOne(), try replies[1].integer())
+        ]).values(.flag("lone push"), .integer("unswept pushes"), .firstTime("retries"), .integer("pending removals"))
         return Leftovers(
-            nameWaits: isLone || unswept > 0,
-            firstRetry: replies[2].count == 2 ? try replies[2][1].optionalTime() : nil,
-            hasPendingRemovals: try replies[3].integer() > 0)
+            nameWaits: isLone || unswept > 0, firstRetry: firstRetry, hasPendingRemovals: removals > 0)
     }
 
     /// Whether the deadline of the push that is active, or begins next, is over.
     public func isOverdue(_ app: AppKey, _ name: ActivityName, now: Int64) async throws(StoreError) -> Bool {
         let tag = keys.tag(app, name)
-        if let lone = try LonePush(await redis.run([keys.lonePush(tag)])[0]) {
+        if let lone = try LonePush(await redis.run(keys.lonePush(tag))) {
             return lone.fields.number("until").map { $0 <= now } ?? false
         }
         return try await keys.isOverdue(keys.unswept(tag), tag, redis, now: now)
@@ -238,33 +231,35 @@ public struct SweepStore: Sendable {
         _ app: AppKey, _ name: ActivityName, _ push: PushID
     ) async throws(StoreError) -> [WorkItem.Part] {
         let tasks = keys.tasks(keys.tag(app, name), push)
-        let replies = try await redis.run([RedisCommand("HGETALL", tasks), RedisCommand("TIME", near: tasks)])
-        let fields = try StoredHash(replies[0])
-        guard let count = fields.number("shards"), (2...1 << 16).contains(count),
-            let now = Int(try replies[1][0].string())
-        else { return [] }
+        let (fields, now) = try await redis.run([RedisCommand("HGETALL", tasks), RedisCommand("TIME", near: tasks)])
+            .values(.hash("tasks"), .redisTime("time"))
+        guard let count = fields.number("shards"), (2...1 << 16).contains(count) else { return [] }
         return (0..<count).map { WorkItem.Part.shard(index: $0, count: count) }.filter { part in
             // A deadline that is further away than the lease lasts is of another Redis, whose clock ran ahead.
-            let left = (fields.number("\(part.text):d") ?? 0) - now * 1_000
+            let left = (fields.number("\(part.text):d") ?? 0) - Int(now)
             let isHeld = left >= 0 && left <= fields.number("\(part.text):l") ?? left
             return fields.text("\(part.text):f") == nil && !isHeld
         }
     }
 
-    /// Reads `{'claimed', epoch, position, ahead, pending removals of other pushes, poison}`.
-    private func claim(
-        _ lease: Lease, _ record: PushRecord, _ reply: Reply, tokens: Reply? = nil
-    ) throws(StoreError) -> Claim {
-        let position = UInt64(try reply[2].string()) ?? 0
-        let ahead = try reply[3].string().split(separator: ",").compactMap { text -> Range<ScanPosition>? in
-            let ends = text.split(separator: "-").compactMap { UInt64($0) }
-            guard ends.count == 2, ends[0] < ends[1] else { return nil }
-            return ScanPosition(ends[0])..<ScanPosition(ends[1])
+    /// Reads a claim up to `poison`. Its record, and the tokens if there are any, come later.
+    private func claimed(
+        _ values: inout ReplyValues, _ lease: (_ epoch: Int) -> Lease
+    ) throws(StoreError) -> (PushRecord, _ tokens: Reply?) -> Claim {
+        let lease = lease(try values.next(.integer("epoch")))
+        let position = UInt64(try values.next(.string("position"))) ?? 0
+        let ahead = try values.next(.string("ahead")).split(separator: ",").compactMap { text -> Range<ScanPosition>? in
+            let parts = text.split(separator: "-").compactMap { UInt64($0) }
+            guard parts.count == 2, parts[0] < parts[1] else { return nil }
+            return ScanPosition(parts[0])..<ScanPosition(parts[1])
         }
-        return Claim(
-            lease: lease, record: record, position: max(ScanPosition(position), lease.bounds.lowerBound), ahead: ahead,
-            hasPendingRemovals: try reply[4].integer() > 0 || lease.epoch > 1, isPoison: try reply[5].isOne(),
-            tokens: tokens)
+        let hasPendingRemovals = try values.next(.integer("pending removals")) > 0 || lease.epoch > 1
+        let isPoison = try values.next(.flag("poison"))
+        return { record, tokens in
+            Claim(
+                lease: lease, record: record, position: max(ScanPosition(position), lease.bounds.lowerBound),
+                ahead: ahead, hasPendingRemovals: hasPendingRemovals, isPoison: isPoison, tokens: tokens)
+        }
     }
 
     /// Arrivals after `order` for the catch-up of the active push. They stay until their page is settled.
@@ -289,5 +284,15 @@ extension Keyspace {
         guard let first, let id = PushID(first) else { return false }
         let deadline = try await redis.run("HGET", push(tag, id), "until")
         return deadline.isNil ? false : try deadline.optionalTime().map { $0 <= now } ?? false
+    }
+}
+
+extension Leftovers {
+    /// Reads the next values of a script's answer.
+    fileprivate init(_ values: inout ReplyValues) throws(StoreError) {
+        nameWaits = try values.next(.integer("unswept pushes")) > 0
+        firstRetry = try values.next(.optionalTime("first retry"))
+        hasPendingRemovals = try values.next(.integer("pending removals")) > 0
+        catchUpWaits = try values.next(.flag("catch-up"))
     }
 }

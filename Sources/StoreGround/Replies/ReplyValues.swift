@@ -77,6 +77,7 @@ extension ReplyField<Int> {
     package static func integer(_ name: String) -> Self { Self(name, Reply.integer) }
 }
 extension ReplyField<Int64> {
+    package static func redisTime(_ name: String) -> Self { Self(name, Reply.redisTime) }
     package static func time(_ name: String) -> Self { Self(name, Reply.time) }
 }
 extension ReplyField<Int64?> {
