@@ -1,4 +1,4 @@
-internal import LiveActivity
+package import LiveActivity
 internal import Redis
 
 /// The values of a reply that were not read yet: of a script's answer, or of the commands of a pipeline. They are read
@@ -45,8 +45,7 @@ extension Reply {
     package func values<each Value>(
         _ field: repeat ReplyField<each Value>
     ) throws(StoreError) -> (repeat each Value) {
-        var values = try ReplyValues(self)
-        return try values.all(repeat each field)
+        try array().values(repeat each field)
     }
 }
 
@@ -70,50 +69,26 @@ package struct ReplyField<Value> {
     }
 }
 
-extension ReplyField<Reply> {
-    package static func any(_ name: String) -> Self { Self(name) { reply in { reply } } }
-}
-extension ReplyField<Int> {
-    package static func integer(_ name: String) -> Self { Self(name, Reply.integer) }
-}
-extension ReplyField<Int64> {
-    package static func redisTime(_ name: String) -> Self { Self(name, Reply.redisTime) }
-    package static func time(_ name: String) -> Self { Self(name, Reply.time) }
-}
-extension ReplyField<Int64?> {
-    package static func firstTime(_ name: String) -> Self { Self(name, Reply.firstTime) }
-    package static func optionalTime(_ name: String) -> Self { Self(name, Reply.optionalTime) }
-}
-extension ReplyField<Int?> {
-    package static func optionalNumber(_ name: String) -> Self { Self(name, Reply.optionalNumber) }
-}
-extension ReplyField<Bool> {
-    package static func flag(_ name: String) -> Self { Self(name, Reply.isOne) }
-}
-extension ReplyField<String> {
-    package static func string(_ name: String) -> Self { Self(name, Reply.string) }
-}
-extension ReplyField<String?> {
-    package static func optionalString(_ name: String) -> Self { Self(name, Reply.optionalString) }
-}
-extension ReplyField<[String]> {
-    package static func strings(_ name: String) -> Self { Self(name, Reply.strings) }
-}
-extension ReplyField<ArraySlice<UInt8>> {
-    package static func bytes(_ name: String) -> Self { Self(name, Reply.bytes) }
-}
-extension ReplyField<ArraySlice<UInt8>?> {
-    package static func optionalBytes(_ name: String) -> Self { Self(name, Reply.optionalBytes) }
-}
-extension ReplyField<[[UInt8]]> {
-    package static func byteStrings(_ name: String) -> Self { Self(name, Reply.byteStrings) }
-}
-extension ReplyField<[Reply]> {
-    package static func array(_ name: String) -> Self { Self(name, Reply.array) }
-}
-extension ReplyField<StoredHash> {
-    package static func hash(_ name: String) -> Self { Self(name, Reply.hash) }
-}
-extension ReplyField<PushID?> {
-    package static func push(_ name: String) -> Self { Self(name, Reply.push) }
+extension ReplyField {
+    package static func any(_ name: String) -> Self where Value == Reply { Self(name) { reply in { reply } } }
+    package static func integer(_ name: String) -> Self where Value == Int { Self(name, Reply.integer) }
+    package static func redisTime(_ name: String) -> Self where Value == Int64 { Self(name, Reply.redisTime) }
+    package static func time(_ name: String) -> Self where Value == Int64 { Self(name, Reply.time) }
+    package static func firstTime(_ name: String) -> Self where Value == Int64? { Self(name, Reply.firstTime) }
+    package static func optionalTime(_ name: String) -> Self where Value == Int64? { Self(name, Reply.optionalTime) }
+    package static func optionalNumber(_ name: String) -> Self where Value == Int? { Self(name, Reply.optionalNumber) }
+    package static func flag(_ name: String) -> Self where Value == Bool { Self(name, Reply.isOne) }
+    package static func string(_ name: String) -> Self where Value == String { Self(name, Reply.string) }
+    package static func optionalString(_ name: String) -> Self where Value == String? {
+        Self(name, Reply.optionalString)
+    }
+    package static func strings(_ name: String) -> Self where Value == [String] { Self(name, Reply.strings) }
+    package static func bytes(_ name: String) -> Self where Value == ArraySlice<UInt8> { Self(name, Reply.bytes) }
+    package static func optionalBytes(_ name: String) -> Self where Value == ArraySlice<UInt8>? {
+        Self(name, Reply.optionalBytes)
+    }
+    package static func byteStrings(_ name: String) -> Self where Value == [[UInt8]] { Self(name, Reply.byteStrings) }
+    package static func array(_ name: String) -> Self where Value == [Reply] { Self(name, Reply.array) }
+    package static func hash(_ name: String) -> Self where Value == StoredHash { Self(name, Reply.hash) }
+    package static func push(_ name: String) -> Self where Value == PushID? { Self(name, Reply.push) }
 }
