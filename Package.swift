@@ -132,11 +132,15 @@ let package = Package(
             dependencies: [
                 "StoreDeliveries", "StoreRegistry", "StoreGround", "Redis", "LiveActivity", "OpenSSL", "StrictJSON",
             ]),
+        // The sender for any platform: pages, connections, deadlines, open requests. A platform's target hands it the
+        // rest.
+        .target(
+            name: "Lanes",
+            dependencies: ["Delivery", "LiveActivity", "Curl", "NGHTTP2", "OpenSSL", "Threads", logging, metrics]),
         .target(
             name: "APNsClient",
             dependencies: [
-                "APNsWire", "Delivery", "LiveActivity", "StrictJSON", "Curl", "NGHTTP2", "OpenSSL", "Threads", logging,
-                metrics,
+                "APNsWire", "Lanes", "Delivery", "LiveActivity", "StrictJSON", "Curl", "OpenSSL", logging, metrics,
             ]),
         .target(name: "Webhooks", dependencies: ["Delivery", "LiveActivity", "Curl", "OpenSSL"]),
         // What a process did for a push, and when, for a collector of OpenTelemetry.
@@ -189,15 +193,15 @@ let package = Package(
         .target(
             name: "Settings",
             dependencies: [
-                "HTTPAPI", "Fanout", "APNsClient", "Store", "Redis", "Spans", "Answers", "OpenSSL", "LiveActivity",
+                "HTTPAPI", "Fanout", "Lanes", "Store", "Redis", "Spans", "Answers", "OpenSSL", "LiveActivity",
                 "StrictJSON", "Threads", "YAML",
             ]
         ),
         .target(
             name: "Commands",
             dependencies: [
-                "HTTPAPI", "Fanout", "APNsSimulator", "APNsClient", "APNsWire", "Delivery", "Store", "Settings",
-                "Redis", "Curl",
+                "HTTPAPI", "Fanout", "APNsSimulator", "APNsClient", "APNsWire", "Lanes", "Delivery", "Store",
+                "Settings", "Redis", "Curl",
                 "Webhooks", "Spans", "OpenSSL", "PrometheusText", "Answers", "LiveActivity", "StrictJSON", "Threads",
                 "Backup", "HistoryExport",
                 arguments,
@@ -216,8 +220,8 @@ let package = Package(
         .executableTarget(
             name: "SendBenchmark",
             dependencies: [
-                "APNsClient", "APNsSimulator", "APNsWire", "Delivery", "LiveActivity", "OpenSSL", "Redis", arguments,
-                logging,
+                "APNsClient", "APNsSimulator", "APNsWire", "Lanes", "Delivery", "LiveActivity", "OpenSSL", "Redis",
+                arguments, logging,
                 .product(name: "Hummingbird", package: "hummingbird"),
             ],
             path: "Benchmarks/Send"),
@@ -275,13 +279,13 @@ let package = Package(
         .testTarget(
             name: "SettingsTests",
             dependencies: [
-                "Settings", "APNsClient", "Fanout", "HTTPAPI", "Answers", "LiveActivity", "Redis", "Store",
+                "Settings", "Lanes", "Fanout", "HTTPAPI", "Answers", "LiveActivity", "Redis", "Store",
                 "TestSupport",
             ]),
         .testTarget(
             name: "CommandsTests",
             dependencies: [
-                "Commands", "Answers", "StrictJSON", "PrometheusText", "APNsClient", "Fanout", "HTTPAPI",
+                "Commands", "Answers", "StrictJSON", "PrometheusText", "APNsClient", "Lanes", "Fanout", "HTTPAPI",
                 "LiveActivity", "Redis",
                 "Store", "StoreDeliveries", "StoreGround", "Settings", "OpenSSL", "Backup", "TestSupport", "Threads",
                 "Spans", "Webhooks",
@@ -298,12 +302,18 @@ let package = Package(
             ]
         ),
         .testTarget(
+            name: "LanesTests",
+            dependencies: [
+                "Lanes", "APNsClient", "APNsSimulator", "APNsWire", "Delivery", "LiveActivity", "Curl", "NGHTTP2",
+                "OpenSSL", "TestSupport", "TLSChannel", logging, .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ]
+        ),
+        .testTarget(
             name: "APNsClientTests",
             dependencies: [
-                "APNsClient", "APNsSimulator", "APNsWire", "Delivery", "LiveActivity", "Curl", "NGHTTP2", "OpenSSL",
-                "TestSupport",
-                "TLSChannel",
-                "Threads", logging,
+                "APNsClient", "Lanes", "APNsSimulator", "APNsWire", "Delivery", "LiveActivity", "Curl", "OpenSSL",
+                "TestSupport", "TLSChannel", "Threads", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
@@ -328,14 +338,14 @@ let package = Package(
             name: "FanoutTests",
             dependencies: [
                 "Fanout", "Store", "StoreDeliveries", "StoreRegistry", "StoreGround", "Redis", "APNsClient",
-                "APNsSimulator", "APNsWire", "Delivery", "Webhooks", "LiveActivity", "Spans", "TestSupport", "Threads",
-                logging, lifecycle,
+                "APNsSimulator", "APNsWire", "Lanes", "Delivery", "Webhooks", "LiveActivity", "Spans", "TestSupport",
+                "Threads", logging, lifecycle,
             ]
         ),
         .testTarget(
             name: "BroadcastTests",
             dependencies: [
-                "Fanout", "Store", "StoreDeliveries", "Redis", "APNsClient", "APNsSimulator", "APNsWire",
+                "Fanout", "Store", "StoreDeliveries", "Redis", "APNsClient", "APNsSimulator", "APNsWire", "Lanes",
                 "Delivery", "LiveActivity", "TestSupport",
                 logging,
             ]
@@ -401,7 +411,9 @@ if isForApps {
 
 // A debug build sends to 20,000 phones in seconds (bin/demo) because these targets, which touch each request, are
 // optimized in it too. Their assertions stay.
-let hot: Set = ["APNsClient", "APNsSimulator", "APNsWire", "Curl", "Delivery", "NGHTTP2", "OpenSSL", "TLSChannel"]
+let hot: Set = [
+    "APNsClient", "APNsSimulator", "APNsWire", "Curl", "Delivery", "Lanes", "NGHTTP2", "OpenSSL", "TLSChannel",
+]
 let optimized = SwiftSetting.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))
 
 for target in package.targets where target.type != .system && target.type != .plugin {

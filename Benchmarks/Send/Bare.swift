@@ -4,6 +4,7 @@ import ArgumentParser
 import Delivery
 import Foundation
 import Hummingbird
+import Lanes
 import LiveActivity
 import Logging
 import Redis

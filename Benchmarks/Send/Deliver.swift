@@ -3,6 +3,7 @@ import APNsWire
 import ArgumentParser
 import Delivery
 import Foundation
+import Lanes
 import LiveActivity
 
 /// Sends updates to a server that is not ours, one after the other, and prints what became of them. A request without

@@ -1,9 +1,10 @@
-public import APNsClient
+import APNsClient
 import APNsSimulator
 import APNsWire
 public import ArgumentParser
 import Delivery
 import Foundation
+public import Lanes
 import LiveActivity
 import Logging
 import OpenSSL
@@ -129,7 +130,7 @@ struct Run: AsyncParsableCommand {
     }
 
     /// How many were not accepted.
-    private func send(_ pages: [TokenPage], _ push: PreparedPush, _ sender: any PushTransport<PreparedPush>) async
+    private func send(_ pages: [TokenPage], _ push: PreparedPush, _ sender: any PushTransport) async
         -> Int
     {
         await withTaskGroup(of: Int.self) { [dead] group in

@@ -33,7 +33,7 @@ public enum BroadcastChannelError: Error, Sendable, Hashable, CustomStringConver
     public var isRetriable: Bool {
         switch self {
         case .rejected(_, let rejection):
-            [.retry, .retryOnFreshConnection, .renewProviderToken].contains(rejection.verdict)
+            [.retry, .retryOnFreshConnection, .renewCredential, .useEarlierCredential].contains(rejection.verdict)
         case .unanswered: true
         case .unreadable, .unsigned: false
         }

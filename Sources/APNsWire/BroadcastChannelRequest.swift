@@ -1,3 +1,4 @@
+public import Delivery
 public import LiveActivity
 
 /// A request to the management service of broadcast channels. Source: "Sending channel management requests to APNs".
@@ -23,10 +24,10 @@ public enum BroadcastChannelRequest: Sendable, Hashable {
     }
 
     /// Header fields without `authorization`.
-    public var fields: [(name: String, value: String)] {
+    public var fields: [Exchange.Field] {
         switch self {
-        case .create: [(name: "content-type", value: "application/json")]
-        case .read(let channel), .delete(let channel): [(name: "apns-channel-id", value: channel.rawValue)]
+        case .create: [Exchange.Field("content-type", "application/json")]
+        case .read(let channel), .delete(let channel): [Exchange.Field("apns-channel-id", channel.rawValue)]
         case .list: []
         }
     }

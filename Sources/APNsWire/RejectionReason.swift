@@ -104,13 +104,14 @@ extension RejectionReason.Known {
             .methodNotAllowed, .payloadTooLarge, .badChannelId, .badRequestParams, .badRequestPayload,
             .cannotCreateChannelConfig, .featureNotEnabled, .missingChannelId, .missingPushType:
             .stopPush
-        case .channelNotRegistered: .recreateChannel
-        case .expiredProviderToken: .renewProviderToken
+        case .channelNotRegistered: .recreateTarget
+        case .expiredProviderToken: .renewCredential
         case .badCertificate, .badCertificateEnvironment, .badEnvironmentKeyInToken, .badEnvironmentKeyIdInToken,
             .forbidden, .invalidProviderToken, .missingProviderToken, .topicMismatch:
             .haltApp
         case .unrelatedKeyIdInToken, .idleTimeout, .shutdown: .retryOnFreshConnection
-        case .tooManyProviderTokenUpdates, .tooManyRequests, .internalServerError, .serviceUnavailable: .retry
+        case .tooManyProviderTokenUpdates: .useEarlierCredential
+        case .tooManyRequests, .internalServerError, .serviceUnavailable: .retry
         }
     }
 }

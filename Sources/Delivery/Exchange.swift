@@ -1,5 +1,5 @@
-/// One request to a platform for a token and its answer, without secrets: the provider token and the device's token are
-/// shortened.
+/// One request to a platform for a token and its answer, without secrets: the credential and the device's address
+/// are shortened.
 public struct Exchange: Sendable, Hashable {
     public struct Field: Sendable, Hashable {
         public var name: String
@@ -17,7 +17,7 @@ public struct Exchange: Sendable, Hashable {
 
     /// `https://host[:port]`
     public var origin: String
-    /// `/3/device/` and the first digits of the token.
+    /// With the first characters of the address, if it has the address.
     public var path: String
     /// The request's header fields, in their order.
     public var fields: [Field]

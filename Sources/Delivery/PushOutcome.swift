@@ -49,7 +49,7 @@ public struct NoAnswer: Sendable, Hashable {
     }
 }
 
-/// The sender's reaction to an answer other than 200: `LaneInbox.rejected` within a page, `PageReport` after it.
+/// The sender's reaction to an answer other than 200: a lane's within a page, `PageReport`'s after it.
 public enum Verdict: Sendable, Hashable {
     /// The token is dead in this environment (400). Prune it if the channel still has this very token.
     case pruneToken
@@ -59,12 +59,17 @@ public enum Verdict: Sendable, Hashable {
     case retry
     /// Try this token later on another connection, because this one is closing or belongs to other credentials.
     case retryOnFreshConnection
-    /// Sign a new provider token once and repeat.
-    case renewProviderToken
+    /// Make a new credential once and repeat.
+    case renewCredential
+    /// The platform counts credentials, and the newest is one too many. Repeat with the one before, or try this token
+    /// later.
+    case useEarlierCredential
+    /// The platform takes no requests of this app for a while. Try this token and the page's unsent ones later.
+    case pauseApp
     /// Our credentials are wrong. Halt this app's sends, keep the work, raise an alarm.
     case haltApp
     /// This payload or configuration is wrong for every token. Stop the push early and say why.
     case stopPush
-    /// The broadcast channel is gone. Make another one and send to that.
-    case recreateChannel
+    /// The target that many devices share is gone, such as a broadcast channel. Make another one and send to that.
+    case recreateTarget
 }

@@ -2,16 +2,13 @@ public import LiveActivity
 
 /// Sends pages of tokens to one platform, for one app. The layers above (deadlines by page, verdicts, retries between
 /// pages, circuits, ledgers) know nothing of the platform: docs/adr/0047-platforms.md.
-public protocol PushTransport<Push>: Sendable {
-    /// The push that each entry of a page gets, rendered once. Its platform defines it.
-    associatedtype Push: Sendable
-
-    /// Sends one request for each entry of the page, all with the push's headers and payload. It returns when each
+public protocol PushTransport: Sendable {
+    /// Sends one request for each entry of the page, as the push says. It returns when each
     /// entry has an outcome. It never throws, because a missing answer is an outcome as well.
     ///
     /// The transport itself repeats requests where that is safe at once: after a GOAWAY that left them unprocessed, or
-    /// with a new provider token. After an answer about the credentials or the push as a whole (verdicts `haltApp` and
-    /// `stopPush`), the page's unsent entries get that answer too.
+    /// with a new credential. After an answer about the credentials, the app or the push as a whole (verdicts
+    /// `haltApp`, `pauseApp` and `stopPush`), the page's unsent entries get that answer too.
     ///
     /// - Parameters:
     ///   - permission: asked before each request or repetition leaves this process. Once it ends, unsent entries come
@@ -19,7 +16,7 @@ public protocol PushTransport<Push>: Sendable {
     ///   - handover: the sender takes the page back before each request has its answer. The transport never repeats an
     ///     open request: one that comes back unsent is cancelled. Nil: the page waits for all answers.
     func send(
-        _ page: TokenPage, _ push: Push, while permission: any SendPermission, _ handover: Handover?
+        _ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission, _ handover: Handover?
     ) async -> PageOutcome
     /// The longest time from the moment when a request is open to its answer.
     var requestTimeout: Duration { get }
@@ -44,7 +41,7 @@ extension PushTransport {
     public var lanes: LaneCounts { LaneCounts() }
 
     public func send(
-        _ page: TokenPage, _ push: Push, while permission: any SendPermission = StandingPermission()
+        _ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission = StandingPermission()
     ) async -> PageOutcome {
         await send(page, push, while: permission, nil)
     }

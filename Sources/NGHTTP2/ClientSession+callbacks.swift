@@ -25,10 +25,10 @@ func readBody(
     _: OpaquePointer?, _: Int32, _: UnsafeMutablePointer<UInt8>?, room: Int, flags: UnsafeMutablePointer<UInt32>?,
     source: UnsafeMutablePointer<nghttp2_data_source>?, _: UnsafeMutableRawPointer?
 ) -> Int {
-    guard let stream = source?.pointee.ptr?.assumingMemoryBound(to: StreamState.self),
-        let template = stream.pointee.template, let flags
+    guard let stream = source?.pointee.ptr?.assumingMemoryBound(to: StreamState.self), stream.pointee.body != nil,
+        let flags
     else { return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue) }
-    let left = template._withUnsafeGuaranteedRef { $0.bodyCount } - stream.pointee.bodySent
+    let left = stream.pointee.bodyCount - stream.pointee.bodySent
     let count = min(room, left)
     flags.pointee |= NGHTTP2_DATA_FLAG_NO_COPY.rawValue
     if count == left { flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
@@ -42,10 +42,10 @@ private func sendBody(
 ) -> Int32 {
     guard let state = sessionState(context), let header,
         let stream = source?.pointee.ptr?.assumingMemoryBound(to: StreamState.self),
-        let template = stream.pointee.template
+        let body = stream.pointee.body
     else { return NGHTTP2_ERR_CALLBACK_FAILURE.rawValue }
     state.pointee.output.append(header, 9)
-    template._withUnsafeGuaranteedRef { state.pointee.output.append($0.body + stream.pointee.bodySent, count) }
+    state.pointee.output.append(body + stream.pointee.bodySent, count)
     stream.pointee.bodySent += count
     return 0
 }
@@ -72,11 +72,7 @@ private func receiveField(
         stream.pointee.status = (0..<3).reduce(0) { $0 * 10 + Int32(value[$1]) - 48 }
     } else if stream.pointee.status != 200 {
         let field = UnsafeBufferPointer(start: name, count: nameCount)
-        if field.elementsEqual("apns-id".utf8) {
-            stream.pointee.keep(id: value, count: valueCount)
-        } else if field.elementsEqual("retry-after".utf8) {
-            stream.pointee.keep(retryAfter: value, count: valueCount)
-        }
+        if field.elementsEqual("retry-after".utf8) { stream.pointee.keep(retryAfter: value, count: valueCount) }
     }
     return 0
 }

@@ -2,10 +2,10 @@ internal import CNGHTTP2
 internal import Glibc
 
 /// The client's side of one HTTP/2 connection: bytes in, bytes out, no socket and no clock. Requests are POSTs made
-/// from a template and a path. A request allocates no memory except in nghttp2. HPACK is nghttp2's: it sends repeated
-/// fields as one byte from the dynamic table. It never puts `authorization` there, and the path never repeats. The
-/// session belongs to the thread that made it. Order of destruction: first nghttp2's session, which points into the
-/// templates and has `state` as its user data, then `state`.
+/// from a template and a path. A request with the body of its template allocates no memory except in nghttp2. HPACK is
+/// nghttp2's: it sends repeated fields as one byte from the dynamic table. It puts neither `authorization` nor the
+/// path there. The session belongs to the thread that made it. Order of destruction: first nghttp2's session, which
+/// points into the templates and has `state` as its user data, then `state`.
 public final class ClientSession {
     /// No request begins while the output has more bytes than this, until the server has taken some.
     public static let outputLimit = 64 << 10
@@ -93,10 +93,12 @@ public final class ClientSession {
     // MARK: Requests
 
     /// Begins a request. `now` comes back with its end.
+    /// - Parameter address: goes into the body if the template says where
     /// - Returns: its slot; nil if no stream can be opened now: all slots or the server's streams are in use, the
     ///   output is full, or the connection accepts no more
     public func submit(
-        _ template: SharedRequest, path: UnsafeBufferPointer<UInt8>, now: Int64
+        _ template: SharedRequest, path: UnsafeBufferPointer<UInt8>,
+        address: UnsafeBufferPointer<UInt8> = UnsafeBufferPointer(start: nil, count: 0), now: Int64
     ) throws(NGHTTP2Error) -> Int? {
         guard !state.pointee.isEnding, state.pointee.freeCount > 0, state.pointee.output.count < Self.outputLimit,
             state.pointee.inFlight < serverLimit, nghttp2_session_check_request_allowed(session) != 0
@@ -104,21 +106,24 @@ public final class ClientSession {
         let slot = Int(state.pointee.free[state.pointee.freeCount - 1])
         let stream = state.pointee.streams + slot
         // nghttp2 copies the path and the array. It points to the other fields' bytes until the frame is encoded, and
-        // reads the body until the stream ends. The template keeps both, and is retained until then.
+        // reads the body until the stream ends. The template and the stream keep these until then.
         template.path.pointee.value = UnsafeMutablePointer(mutating: path.baseAddress)
         template.path.pointee.valuelen = path.count
         var body = nghttp2_data_provider()
         body.source.ptr = UnsafeMutableRawPointer(stream)
         body.read_callback = readBody
+        let ownBody = template.ownBody(address)
         let id = nghttp2_submit_request(session, nil, template.fields, template.count, &body, stream)
         guard id > 0 else {
+            ownBody?.deallocate()
             // The stream ids are used up, so the connection accepts no more requests.
             guard id != NGHTTP2_ERR_STREAM_ID_NOT_AVAILABLE.rawValue else { return nil }
             throw NGHTTP2Error("submit_request", id)
         }
         state.pointee.freeCount -= 1
         state.pointee.inFlight += 1
-        stream.pointee.begin(id: id, template: template, position: state.pointee.output.position, startedAt: now)
+        stream.pointee.begin(
+            id: id, template: template, ownBody: ownBody, position: state.pointee.output.position, startedAt: now)
         try encode()
         return slot
     }
@@ -141,25 +146,15 @@ public final class ClientSession {
 
     /// Whether a part of an ended request's body was never written, because the server's flow control held it back.
     public func hasUnsentBody(_ slot: Int) -> Bool {
-        let stream = state.pointee.streams + slot
-        guard let template = stream.pointee.template else { return false }
-        return stream.pointee.bodySent < template._withUnsafeGuaranteedRef { $0.bodyCount }
+        state.pointee.streams[slot].bodySent < state.pointee.streams[slot].bodyCount
     }
 
     /// The first 32 bytes of `retry-after` of an answer other than 200.
     public func retryAfter(_ slot: Int) -> [UInt8]? {
         let stream = state.pointee.streams + slot
         guard let answer = stream.pointee.answer, stream.pointee.retryAfterCount > 0 else { return nil }
-        let start = answer + StreamState.answerCapacity + StreamState.idCapacity
+        let start = answer + StreamState.answerCapacity
         return Array(UnsafeBufferPointer(start: start, count: stream.pointee.retryAfterCount))
-    }
-
-    /// `apns-id` of an answer other than 200.
-    public func apnsID(_ slot: Int) -> String? {
-        let stream = state.pointee.streams + slot
-        guard let answer = stream.pointee.answer, stream.pointee.idCount > 0 else { return nil }
-        let id = UnsafeBufferPointer(start: answer + StreamState.answerCapacity, count: stream.pointee.idCount)
-        return String(decoding: id, as: UTF8.self)
     }
 
     /// All fields of the answer to a traced request; empty for any other.

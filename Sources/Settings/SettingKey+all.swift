@@ -1,6 +1,6 @@
-import APNsClient
 import Fanout
 import HTTPAPI
+import Lanes
 import LiveActivity
 import OpenSSL
 import Redis

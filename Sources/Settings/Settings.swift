@@ -1,6 +1,6 @@
-public import APNsClient
 public import Fanout
 public import HTTPAPI
+public import Lanes
 public import LiveActivity
 public import Redis
 public import Spans

@@ -1,4 +1,5 @@
 import APNsWire
+import Delivery
 import LiveActivity
 import Testing
 
@@ -7,14 +8,14 @@ import Testing
     private let channel: BroadcastChannelID
     init() throws { channel = try BroadcastChannelID("dHN0LXNyY2gtY2hubA==") }
 
-    private func lines(_ fields: [(name: String, value: String)]) -> [String] {
+    private func lines(_ fields: [Exchange.Field]) -> [String] {
         fields.map { "\($0.name): \($0.value)" }
     }
 
     private func broadcast(
         _ storage: BroadcastStorage, _ priority: PushPriority, expiration: Int, _ payload: [UInt8] = []
-    ) -> PreparedBroadcast {
-        PreparedBroadcast(
+    ) -> PreparedPush {
+        .broadcast(
             bundleID: "com.example.scores", channel: channel, storage: storage, priority: priority,
             expiration: expiration, payload: payload)
     }
@@ -27,7 +28,7 @@ import Testing
                     name: try ActivityName("match-42"), event: .update, audience: .all,
                     contentState: RawJSON(checked: #"{"home":1}"#)), timestamp: 1_732_204_800
             ).bytes)
-        #expect(broadcast.path == "/4/broadcasts/apps/com.example.scores")
+        #expect(broadcast.path == .shared("/4/broadcasts/apps/com.example.scores"))
         #expect(
             lines(broadcast.fields) == [
                 "apns-channel-id: dHN0LXNyY2gtY2hubA==", "apns-push-type: liveactivity", "apns-expiration: 1732208400",
@@ -55,7 +56,6 @@ import Testing
 
     @Test func `without storage the expiration is zero`() {
         let broadcast = broadcast(.none, .high, expiration: 1_732_208_400)
-        #expect(broadcast.expiration == 0)
         #expect(lines(broadcast.fields).contains("apns-expiration: 0"))
     }
 

@@ -1,4 +1,5 @@
 import APNsWire
+import Delivery
 import LiveActivity
 import Testing
 
@@ -79,6 +80,7 @@ import Testing
     @Test func `all fields in their order`() {
         let push = PreparedPush(
             bundleID: "com.example.app", priority: .high, expiration: 1_732_208_400, collapseID: "order", payload: [])
+        #expect(push.path == .hexAddress(after: "/3/device/"))
         #expect(
             push.fields.map { "\($0.name): \($0.value)" } == [
                 "apns-push-type: liveactivity", "apns-topic: com.example.app.push-type.liveactivity",

@@ -20,10 +20,10 @@ import Testing
             MissingChannelId MissingPushType
             """
         ),
-        (400, .recreateChannel, "ChannelNotRegistered"),
+        (400, .recreateTarget, "ChannelNotRegistered"),
         (403, .haltApp, "TopicMismatch"),
         (400, .retryOnFreshConnection, "IdleTimeout"),
-        (403, .renewProviderToken, "ExpiredProviderToken"),
+        (403, .renewCredential, "ExpiredProviderToken"),
         (
             403, .haltApp,
             """
@@ -36,7 +36,8 @@ import Testing
         (405, .stopPush, "MethodNotAllowed"),
         (410, .pruneIfOlder, "Unregistered ExpiredToken"),
         (413, .stopPush, "PayloadTooLarge"),
-        (429, .retry, "TooManyRequests TooManyProviderTokenUpdates"),
+        (429, .retry, "TooManyRequests"),
+        (429, .useEarlierCredential, "TooManyProviderTokenUpdates"),
         (500, .retry, "InternalServerError"),
         (503, .retry, "ServiceUnavailable"),
         (503, .retryOnFreshConnection, "Shutdown"),

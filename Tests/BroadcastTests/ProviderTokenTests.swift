@@ -2,6 +2,7 @@ import APNsClient
 import APNsSimulator
 import APNsWire
 import Delivery
+import Lanes
 import LiveActivity
 import Store
 import Testing
@@ -23,8 +24,8 @@ struct ProviderTokenTests {
         return page
     }
 
-    private func broadcast(_ channel: BroadcastChannelID, goals: Int) -> PreparedBroadcast {
-        PreparedBroadcast(
+    private func broadcast(_ channel: BroadcastChannelID, goals: Int) -> PreparedPush {
+        .broadcast(
             bundleID: BroadcastFixture.bundleID, channel: channel, storage: .none, priority: .high, expiration: 0,
             payload: Array(
                 #"{"aps":{"timestamp":\#(1_790_000_000 + goals),"event":"update","content-state":{}}}"#.utf8))

@@ -2,6 +2,7 @@ import APNsClient
 import Fanout
 import Foundation
 import HTTPAPI
+import Lanes
 import Redis
 import Spans
 import TestSupport
@@ -14,8 +15,8 @@ import Testing
 struct MetricsDocumentTests {
     private static let names = [
         Array(GatewayMetricName.helps.keys), WorkerMetricName.allCases.map(\.rawValue),
-        LaneMetricName.allCases.map(\.rawValue), RedisMetricName.allCases.map(\.rawValue),
-        SpanMetricName.allCases.map(\.rawValue),
+        LaneMetricName.allCases.map { $0.name(for: .apns) }, ProviderTokenMetricName.allCases.map(\.rawValue),
+        RedisMetricName.allCases.map(\.rawValue), SpanMetricName.allCases.map(\.rawValue),
     ]
     private static let exported = Set(names.joined())
 

@@ -17,7 +17,7 @@ func fuzzHTTP2(_ bytes: [UInt8]) {
         while let request = session.nextEnded() {
             ended += 1
             session.withAnswer(request.slot) { promise($0.count <= 1_024, "an answer is kept in part") }
-            _ = (session.retryAfter(request.slot), session.apnsID(request.slot), session.hasUnsentBody(request.slot))
+            _ = (session.retryAfter(request.slot), session.hasUnsentBody(request.slot))
             _ = session.fields(request.slot)
             session.release(request.slot)
         }

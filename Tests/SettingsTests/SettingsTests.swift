@@ -1,7 +1,7 @@
-import APNsClient
 import Fanout
 import Foundation
 import HTTPAPI
+import Lanes
 import TestSupport
 import Testing
 

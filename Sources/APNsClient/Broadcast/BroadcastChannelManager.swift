@@ -1,6 +1,7 @@
 public import APNsWire
 internal import Curl
 import Delivery
+internal import Lanes
 public import LiveActivity
 internal import OpenSSL
 internal import StrictJSON
@@ -68,7 +69,7 @@ public struct BroadcastChannelManager: Sendable {
         let rejection = self.rejection(response)
         let replacement: ProviderToken? =
             switch rejection.verdict {
-            case .renewProviderToken:
+            case .renewCredential:
                 try? await tokens.waiting { (source) throws(SigningKeyError) in try source.renew(ifCurrent: token) }
             case .haltApp:
                 try? await tokens.waiting { (source) throws(SigningKeyError) in
@@ -104,9 +105,10 @@ public struct BroadcastChannelManager: Sendable {
     }
 
     private func rejection(_ response: HTTPResponse) -> Rejection {
-        let body = response.body.withUnsafeBytes { ResponseBody($0) }
-        return Rejection(
-            status: response.status, body: body, retryAfter: response.header("retry-after")?.utf8,
-            now: configuration.clock())
+        let now = Int(configuration.clock() / 1_000)
+        let retryAfter = response.header("retry-after").flatMap { RetryAfter.seconds($0.utf8, now: now) }
+        return response.body.withUnsafeBytes {
+            Rejection(LaneAnswer(status: response.status, body: $0, retryAfter: retryAfter))
+        }
     }
 }

@@ -1,5 +1,5 @@
-public import APNsWire
 public import Delivery
+public import Lanes
 internal import LiveActivity
 public import Logging
 
@@ -18,13 +18,13 @@ public struct BroadcastClient: Sendable {
     public init(
         _ kind: TransportKind, configuration: APNsConfiguration, manageOrigin: String, bundleID: String, logger: Logger
     ) throws(APNsClientError) {
-        let settings = try LaneSettings(configuration, logger)
+        let tokens = try configuration.providerTokens()
         var management = configuration
         management.origin = manageOrigin
         management.requestTimeout = min(management.requestTimeout, Self.longestManagementRequest)
         _ = try management.check()
-        sender = try BroadcastSender(kind, settings)
-        channels = BroadcastChannelManager(management, bundleID: bundleID, tokens: settings.tokens)
+        sender = try BroadcastSender(kind, LaneSettings(configuration, logger, tokens: tokens))
+        channels = BroadcastChannelManager(management, bundleID: bundleID, tokens: tokens)
     }
 }
 
@@ -34,17 +34,18 @@ public final class BroadcastSender: Sendable {
     private let lane: LaneTransport
 
     init(_ kind: TransportKind, _ settings: LaneSettings) throws(APNsClientError) {
-        lane = try LaneTransport(1, kind, settings, name: "apns-broadcast")
+        lane = try LaneTransport(kind, 1, settings, name: "apns-broadcast")
     }
 
-    /// Sends one broadcast within two request deadlines. It never throws, because a missing answer is an outcome too.
+    /// Sends one broadcast (`PreparedPush.broadcast`) within two request deadlines. It never throws, because a missing
+    /// answer is an outcome too.
     /// - Parameter permission: no request begins once it has ended, for example while the process was suspended.
     public func send(
-        _ broadcast: PreparedBroadcast, while permission: any SendPermission = StandingPermission()
+        _ broadcast: PreparedPush, while permission: any SendPermission = StandingPermission()
     ) async -> PushOutcome {
         var page = TokenPage()
         page.append(channel: CollectionOfOne(0), token: CollectionOfOne(0), registeredAt: 0)
-        let outcome = await lane.post(page, LanePush(broadcast), while: permission)
+        let outcome = await lane.send(page, broadcast, while: permission)
         return outcome.exceptions.first?.outcome ?? .accepted
     }
 

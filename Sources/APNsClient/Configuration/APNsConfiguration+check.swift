@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Lanes
 internal import OpenSSL
 
 extension APNsConfiguration {
@@ -17,7 +18,7 @@ extension APNsConfiguration {
     func providerTokens() throws(APNsClientError) -> ProviderTokenSource {
         try check()
         return ProviderTokenSource(
-            keys, share: share, patience: sharePatience, metrics: LaneMetrics(app: app),
+            keys, share: share, patience: sharePatience, metrics: ProviderTokenMetrics(app: app),
             now: { [clock] in Int(clock() / 1_000) })
     }
 

@@ -1,4 +1,5 @@
 public import Curl
+internal import Lanes
 
 /// Checks whether an APNs endpoint can be reached: name, port, certificate, HTTP/2. It sends no token and no push.
 public enum APNsProbe {

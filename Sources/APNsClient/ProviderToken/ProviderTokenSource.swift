@@ -44,14 +44,14 @@ final class ProviderTokenSource: Sendable {
     private let share: (any ProviderTokenShare)?
     /// How long to wait for the share's answer.
     private let patience: Duration
-    private let metrics: LaneMetrics
+    private let metrics: ProviderTokenMetrics
     /// Epoch seconds.
     private let now: @Sendable () -> Int
     private let state = Mutex(State())
 
     init(
         _ keys: APNsKeyRing, share: (any ProviderTokenShare)? = nil, patience: Duration = ProviderTokenSource.patience,
-        metrics: LaneMetrics = LaneMetrics(app: ""),
+        metrics: ProviderTokenMetrics = ProviderTokenMetrics(app: ""),
         now: @escaping @Sendable () -> Int = { time(nil) }
     ) {
         self.keys = keys
@@ -181,10 +181,10 @@ final class ProviderTokenSource: Sendable {
         }
     }
 
-    private func adopt(_ slot: inout Slot, _ token: ProviderToken, _ cause: LaneMetrics.RenewalCause) {
+    private func adopt(_ slot: inout Slot, _ token: ProviderToken, _ cause: ProviderTokenMetrics.RenewalCause) {
         slot.token = token
         slot.rule.didIssue(at: token.issuedAt, afterRejection: cause == .rejected)
-        metrics.adoptedToken(issuedAt: token.issuedAt, cause)
+        metrics.adopted(issuedAt: token.issuedAt, cause)
     }
 
     /// Whether another process's token is good by this process's clock.
@@ -224,9 +224,6 @@ final class ProviderTokenSource: Sendable {
 }
 
 extension ProviderToken {
-    /// The part of the JWT that names the key.
-    var keyPart: Substring { jwt.prefix { $0 != "." } }
-
     /// Signs a token in Apple's form: header `alg` and `kid`, claims `iss` and `iat`, the latter a number. The
     /// configuration check allows only letters and digits in `keyID` and `teamID`, so nothing needs escaping.
     init(keyID: String, teamID: String, issuedAt: Int, key: P256SigningKey) throws(SigningKeyError) {

@@ -2,6 +2,7 @@ import APNsClient
 import APNsWire
 import Curl
 import Delivery
+import Lanes
 import LiveActivity
 import Logging
 import Settings
@@ -91,7 +92,7 @@ extension DoctorChecks {
         configuration.origin = origin
         configuration.lanes = 1
         configuration.clock = time
-        let transport: any PushTransport<PreparedPush>
+        let transport: any PushTransport
         do {
             // The findings report every problem, so the log stays silent.
             transport = try LaneTransport(

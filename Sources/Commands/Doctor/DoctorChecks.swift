@@ -1,5 +1,6 @@
 import APNsClient
 import FoundationEssentials
+import Lanes
 import Logging
 import OpenSSL
 import Redis

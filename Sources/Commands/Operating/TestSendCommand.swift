@@ -4,6 +4,7 @@ import ArgumentParser
 import Delivery
 import FoundationEssentials
 import HTTPAPI
+import Lanes
 import LiveActivity
 import Settings
 import StrictJSON

@@ -1,6 +1,7 @@
 import APNsClient
 import Fanout
 import HTTPAPI
+import Lanes
 import Redis
 import Spans
 
@@ -9,7 +10,8 @@ enum MetricHelp {
     static let texts: [String: String] = {
         var texts = GatewayMetricName.helps
         for name in WorkerMetricName.allCases { texts[name.rawValue] = name.help }
-        for name in LaneMetricName.allCases { texts[name.rawValue] = name.help }
+        for name in LaneMetricName.allCases { texts[name.name(for: .apns)] = name.help(for: .apns) }
+        for name in ProviderTokenMetricName.allCases { texts[name.rawValue] = name.help }
         for name in RedisMetricName.allCases { texts[name.rawValue] = name.help }
         for name in SpanMetricName.allCases { texts[name.rawValue] = name.help }
         return texts

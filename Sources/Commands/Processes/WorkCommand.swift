@@ -2,6 +2,7 @@ import APNsClient
 import ArgumentParser
 import Fanout
 import HTTPAPI
+import Lanes
 import LiveActivity
 import Logging
 import Settings

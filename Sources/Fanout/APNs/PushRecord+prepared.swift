@@ -1,4 +1,5 @@
 import APNsWire
+import Delivery
 import LiveActivity
 import Store
 
@@ -21,7 +22,9 @@ extension PushRecord {
             collapseID: isStart ? CollapseID.start(name) : nil,
             // APNs refuses a start without an alert.
             payload: isLate && !isStart ? Payload.withoutAlert(rendered) : rendered)
-        if isStart, let inputChannel { push.variantPayload = Payload.start(payload, onBroadcastChannel: inputChannel) }
+        if isStart, let inputChannel {
+            push.variantBody = Payload.start(payload, onBroadcastChannel: inputChannel).map { .shared($0) }
+        }
         return push
     }
 
@@ -32,7 +35,7 @@ extension PushRecord {
 }
 
 extension PreparedPush {
-    var hasVariant: Bool { variantPayload != nil }
+    var hasVariant: Bool { variantBody != nil }
     /// As it is rendered: an automatic end shows the state of another push.
     var isTooLarge: Bool { payload.count > Payload.maximumBytes }
 }

@@ -3,8 +3,8 @@ import LiveActivity
 
 /// An app's transport behind its circuit. While the circuit is half open, one request at a time is the probe. A page of
 /// a thousand is too much for a probe, because APNs would refuse all of it if the credentials are still wrong.
-struct CircuitTransport<Push: Sendable>: PushTransport {
-    let transport: any PushTransport<Push>
+struct CircuitTransport: PushTransport {
+    let transport: any PushTransport
     let app: AppKey
     let circuits: AppCircuits
     var now: @Sendable () -> Int64 = bootClock
@@ -15,7 +15,7 @@ struct CircuitTransport<Push: Sendable>: PushTransport {
     func close() async { await transport.close() }
 
     func send(
-        _ page: TokenPage, _ push: Push, while permission: any SendPermission, _ handover: Handover?
+        _ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission, _ handover: Handover?
     ) async -> PageOutcome {
         guard !page.isEmpty else { return PageOutcome() }
         switch await circuits.admit(app, now: now()) {
@@ -26,7 +26,7 @@ struct CircuitTransport<Push: Sendable>: PushTransport {
     }
 
     private func probe(
-        _ page: TokenPage, _ push: Push, while permission: any SendPermission, _ handover: Handover?
+        _ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission, _ handover: Handover?
     ) async -> PageOutcome {
         // The probe waits for its answer, because nothing else proves that the app may send.
         var outcome = await transport.send(page.part([0]), push, while: permission, nil)
@@ -71,4 +71,4 @@ extension PushOutcome {
     }
 }
 
-extension Rejection { var isAboutCredentials: Bool { verdict == .haltApp || verdict == .renewProviderToken } }
+extension Rejection { var isAboutCredentials: Bool { verdict == .haltApp || verdict == .renewCredential } }

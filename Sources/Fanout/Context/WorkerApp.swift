@@ -8,9 +8,9 @@ public import Webhooks
 public struct WorkerApp: Sendable {
     public var key: AppKey
     public var bundleID: String
-    public var transport: any PushTransport<PreparedPush>
+    public var transport: any PushTransport
     /// For an app in both APNs environments: where tokens are tried that the first does not know.
-    public var otherTransport: (any PushTransport<PreparedPush>)?
+    public var otherTransport: (any PushTransport)?
     /// Makes the app's broadcast channels and sends to them. Nil: this worker does neither.
     public var broadcasts: BroadcastService?
     /// Sends the app's outgoing events. Nil: this worker sends none.
@@ -21,8 +21,8 @@ public struct WorkerApp: Sendable {
     public var rate: DeliveryRate?
 
     public init(
-        key: AppKey, bundleID: String, transport: any PushTransport<PreparedPush>,
-        otherTransport: (any PushTransport<PreparedPush>)? = nil,
+        key: AppKey, bundleID: String, transport: any PushTransport,
+        otherTransport: (any PushTransport)? = nil,
         broadcasts: BroadcastService? = nil, webhook: WebhookService? = nil, endAfter: Duration? = nil,
         rate: DeliveryRate? = nil
     ) {
@@ -49,7 +49,7 @@ public struct WebhookService: Sendable {
 /// APNs's services for an app's broadcast channels: APNsClient's sender and channel management.
 public struct BroadcastService: Sendable {
     /// Sends one broadcast while it is permitted. A missing answer is an outcome as well.
-    public var send: @Sendable (PreparedBroadcast, any SendPermission) async -> PushOutcome
+    public var send: @Sendable (PreparedPush, any SendPermission) async -> PushOutcome
     public var create: @Sendable (BroadcastStorage) async throws(BroadcastChannelError) -> BroadcastChannelID
     public var delete: @Sendable (BroadcastChannelID) async throws(BroadcastChannelError) -> Void
     /// Lists all broadcast channels of the app, including those that other systems made.

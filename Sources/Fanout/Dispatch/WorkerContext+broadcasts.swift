@@ -84,7 +84,7 @@ extension WorkerContext {
             return (BroadcastSettlement(.again(after: .seconds(5)), reason: "NoBroadcastService"), false)
         }
         let outcome = await service.send(
-            PreparedBroadcast(
+            PreparedPush.broadcast(
                 bundleID: app.bundleID, channel: task.channel, storage: task.storage,
                 priority: record.isDemoted ? .low : record.priority,
                 expiration: record.expiry ?? Int((record.createdAt + Self.longestStorage.milliseconds) / 1_000),
@@ -133,9 +133,9 @@ struct BroadcastReport: Hashable {
         case .rejected(let rejection):
             let (status, reason) = (rejection.status, rejection.reason)
             switch rejection.verdict {
-            case .retry, .retryOnFreshConnection, .renewProviderToken:
+            case .retry, .retryOnFreshConnection, .renewCredential, .useEarlierCredential, .pauseApp:
                 settlement = again(status, reason, retryAfter: rejection.retryAfter)
-            case .recreateChannel:
+            case .recreateTarget:
                 isChannelGone = true
                 settlement = again(status, reason)
             case .haltApp:

@@ -1,4 +1,3 @@
-import APNsWire
 import Delivery
 import LiveActivity
 
@@ -6,8 +5,8 @@ import LiveActivity
 /// of them, and only APNs's answer tells in which. If one environment calls a token bad, the token is tried once in the
 /// other, as part of the same attempt.
 struct Environments: Sendable {
-    let first: any PushTransport<PreparedPush>
-    let other: (any PushTransport<PreparedPush>)?
+    let first: any PushTransport
+    let other: (any PushTransport)?
 
     /// The longest time from the moment when a request is open to its answer.
     var requestTimeout: Duration { max(first.requestTimeout, other?.requestTimeout ?? .zero) }
@@ -27,7 +26,7 @@ struct Environments: Sendable {
         @Sendable func sendByRoute(_ part: TokenPage) async -> PageOutcome {
             let route = part.route
             var push = push
-            if route.contains(.variant), let payload = push.variantPayload { push.payload = payload }
+            if route.contains(.variant), let body = push.variantBody { push.body = body }
             if route.contains(.traced) { push.trace = trace }
             return await (route.contains(.elsewhere) ? other ?? first : first)
                 .send(part, push, while: permission, handover)

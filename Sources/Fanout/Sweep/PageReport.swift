@@ -138,9 +138,9 @@ struct PageReport {
         case .pruneToken: return .dead(removal(nil))
         // An answer without a timestamp means that the token is dead now.
         case .pruneIfOlder: return .dead(removal(rejection.timestamp ?? attempt.now))
-        case .retry, .retryOnFreshConnection:
+        case .retry, .retryOnFreshConnection, .useEarlierCredential, .pauseApp:
             return attempt.again(after: attempt.pause(rejection.retryAfter), retryAfter: rejection.retryAfter)
-        case .stopPush, .recreateChannel, .haltApp, .renewProviderToken:
+        case .stopPush, .recreateTarget, .haltApp, .renewCredential:
             if attempt.isElsewhere { return refusedElsewhere(reason, attempt) }
             guard rejection.isAboutCredentials else {
                 stop = stop ?? reason

@@ -1,6 +1,7 @@
 import APNsSimulator
 import APNsWire
 import Delivery
+import Lanes
 import LiveActivity
 import Testing
 
@@ -17,11 +18,11 @@ extension TransportTests {
             func broadcast(
                 _ channel: BroadcastChannelID, _ storage: BroadcastStorage = .none, goals: Int = 1, bytes: Int? = nil,
                 bundleID: String = Simulation.bundleID
-            ) -> PreparedBroadcast {
+            ) -> PreparedPush {
                 var payload =
                     #"{"aps":{"timestamp":\#(1_790_000_000 + goals),"event":"update","content-state":{"goals":\#(goals)}}}"#
                 if let bytes { payload += String(repeating: " ", count: bytes - payload.utf8.count) }
-                return PreparedBroadcast(
+                return .broadcast(
                     bundleID: bundleID, channel: channel, storage: storage, priority: .high, expiration: 0,
                     payload: Array(payload.utf8))
             }
@@ -89,14 +90,15 @@ extension TransportTests {
                 let lost = await it.send(unknown)
                 #expect(lost == rejected(400, .channelNotRegistered))
                 guard case .rejected(let rejection) = lost else { return }
-                #expect(rejection.verdict == .recreateChannel)
+                #expect(rejection.verdict == .recreateTarget)
 
                 #expect(await it.sender.send(it.broadcast(channel, bytes: 5_120)) == .accepted)
                 let large = await it.sender.send(it.broadcast(channel, bytes: 5_121))
                 #expect(large == rejected(413, .payloadTooLarge))
                 // The request is sent as if the channel kept messages.
                 var late = it.broadcast(channel)
-                late.expiration = 1_795_276_800
+                let field = try #require(late.fields.firstIndex { $0.name == "apns-expiration" })
+                late.fields[field].value = "1795276800"
                 #expect(await it.sender.send(late) == rejected(400, .badExpirationDate))
 
                 try it.set { $0.broadcastRejections = ["TooManyRequests": 1] }

@@ -2,6 +2,7 @@ import APNsClient
 import APNsSimulator
 import Curl
 import Foundation
+import Lanes
 import Logging
 import OpenSSL
 import Testing

@@ -2,6 +2,7 @@ import APNsClient
 import APNsWire
 import Delivery
 import Foundation
+import Lanes
 import Logging
 import Testing
 

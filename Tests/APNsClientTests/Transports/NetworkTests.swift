@@ -2,6 +2,7 @@ import APNsClient
 import APNsWire
 import Delivery
 import Glibc
+import Lanes
 import LiveActivity
 import Synchronization
 import Testing

@@ -1,6 +1,7 @@
 import APNsClient
 import APNsWire
 import Delivery
+import Lanes
 import Logging
 import Synchronization
 import TestSupport

@@ -2,6 +2,7 @@ import APNsClient
 import APNsSimulator
 import APNsWire
 import Delivery
+import Lanes
 import LiveActivity
 import TestSupport
 import Testing

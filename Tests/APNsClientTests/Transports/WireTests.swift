@@ -2,6 +2,7 @@ import APNsClient
 import APNsSimulator
 import APNsWire
 import Delivery
+import Lanes
 import LiveActivity
 import Testing
 
@@ -77,7 +78,7 @@ extension TransportTests {
                 let payload = #"{"aps":{"timestamp":1795284000,"event":"end","dismissal-date":0}}"#
                 for storage in BroadcastStorage.allCases {
                     let channel = try await client.channels.create(storage)
-                    let broadcast = PreparedBroadcast(
+                    let broadcast = PreparedPush.broadcast(
                         bundleID: Self.bundleID, channel: channel, storage: storage, priority: .low,
                         expiration: 1_795_284_900, requestID: id, payload: Array(payload.utf8))
                     #expect(await client.sender.send(broadcast) == .accepted)

@@ -3,6 +3,7 @@ import APNsSimulator
 import APNsWire
 import Delivery
 import Foundation
+import Lanes
 import LiveActivity
 import Redis
 import Store

@@ -177,3 +177,8 @@ final class ScriptedTransport: PushTransport {
         }
     }
 }
+
+extension PreparedPush {
+    /// The value of a header field.
+    func value(_ field: String) -> String? { fields.first { $0.name == field }?.value }
+}

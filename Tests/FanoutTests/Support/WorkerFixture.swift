@@ -79,7 +79,7 @@ struct WorkerFixture {
     }
 
     func group(
-        _ transport: any PushTransport<PreparedPush>, other: (any PushTransport<PreparedPush>)? = nil,
+        _ transport: any PushTransport, other: (any PushTransport)? = nil,
         _ name: String = "w",
         claimAfter: Duration = Self.patience, minInterval: Duration = .zero, pageSize: Int = 1_000,
         concurrency: Int = 48, attempts: Int = 4, budget: HighBudget = HighBudget(), endAfter: Duration? = nil,
@@ -120,7 +120,7 @@ struct WorkerFixture {
 
     /// Runs a worker during `body`, then stops it gracefully.
     func withWorker<T: Sendable>(
-        _ transport: any PushTransport<PreparedPush>, other: (any PushTransport<PreparedPush>)? = nil,
+        _ transport: any PushTransport, other: (any PushTransport)? = nil,
         claimAfter: Duration = Self.patience,
         minInterval: Duration = .zero, pageSize: Int = 1_000, concurrency: Int = 48, budget: HighBudget = HighBudget(),
         endAfter: Duration? = nil, webhook: WebhookService? = nil, webhooks: WebhookOptions = WebhookOptions(),

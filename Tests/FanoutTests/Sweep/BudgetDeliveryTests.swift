@@ -31,10 +31,10 @@ import Testing
         }
         #expect(ledgers.map(\.demoted) == [0, 6, 6])
         #expect(ledgers.map(\.delivered) == [6, 6, 5] && ledgers[2].pruned == 1 && ledgers[1].retries == 1)
-        func priorities(_ number: Int) throws -> [Int] {
-            transport.pushes(to: try #require(WorkerFixture.token(number)).bytes).map(\.priority.rawValue)
+        func priorities(_ number: Int) throws -> [String?] {
+            transport.pushes(to: try #require(WorkerFixture.token(number)).bytes).map { $0.value("apns-priority") }
         }
-        #expect(try priorities(1) == [10, 5, 5])
-        #expect(try priorities(2) == [10, 5, 5, 5])
+        #expect(try priorities(1) == ["10", "5", "5"])
+        #expect(try priorities(2) == ["10", "5", "5", "5"])
     }
 }

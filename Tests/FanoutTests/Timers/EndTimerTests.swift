@@ -40,7 +40,7 @@ import Testing
         let text = String(decoding: sent[1].payload, as: UTF8.self)
         let digits = text.dropFirst(Payload.timestampOffset).prefix(10)
         #expect(text == #"{"aps":{"timestamp":\#(digits),"event":"end","content-state":\#(state)}}"#)
-        #expect(sent[1].priority == .low && sent[1].expiration != nil)
+        #expect(sent[1].value("apns-priority") == "5" && sent[1].value("apns-expiration") != nil)
         #expect(transport.counts == [Self.bytes(0): 2, Self.bytes(1): 2, Self.bytes(2): 2])
         let info = try #require(try await fixture.store.names.info(fixture.app, fixture.name))
         #expect(info.tokens == 2 && !info.ended)

@@ -23,7 +23,7 @@ func nowMilliseconds() -> Int64 { wallClock() }
         }
         #expect(ledger.state == .done && ledger.targets == 1 && ledger.delivered == 1 && ledger.expanded)
         let push = try #require(transport.pushes(to: [0, 0, 0, 0]).first)
-        #expect(push.topic == "com.example.shop.push-type.liveactivity")
+        #expect(push.value("apns-topic") == "com.example.shop.push-type.liveactivity")
         #expect(!String(decoding: push.payload, as: UTF8.self).contains("0000000000"), "the timestamp is filled in")
     }
 
