@@ -22,6 +22,13 @@ import Testing
                 + #""stale-date":1732208400,"relevance-score":100.0}}"#)
     }
 
+    /// The store keeps an update's content state without the text around it.
+    @Test func `an update with a content state alone has the stored frame`() {
+        let update = Publish(name: name, event: .update, audience: .all, contentState: RawJSON(checked: #"{"eta":12}"#))
+        let frame = Platform.storedFrame
+        #expect(text(update) == frame.before.replacing("%s", with: "1732204800") + #"{"eta":12}"# + frame.after)
+    }
+
     @Test func `an end may leave out its state`() {
         let publish = Publish(name: name, event: .end, audience: .all, dismissalDate: 0)
         #expect(text(publish) == #"{"aps":{"timestamp":1732204800,"event":"end","dismissal-date":0}}"#)

@@ -61,8 +61,9 @@ package struct KeptPush {
             fields[field] = Array(text)
         }
         let content = Array(rest.left)
-        let frame = Array(KeptFlags.frame.replacing("%s", with: "\(timestamp)").utf8)
-        fields["payload"] = flags.contains(.framed) ? frame + content + Array("}}".utf8) : content
+        let frame = KeptFlags.frame
+        let before = Array(frame.before.replacing("%s", with: "\(timestamp)").utf8)
+        fields["payload"] = flags.contains(.framed) ? before + content + Array(frame.after.utf8) : content
         self.fields = StoredHash(fields)
     }
 

@@ -1,3 +1,5 @@
+import LiveActivity
+
 /// The parts of a kept record, in its first two bytes, and the numbers of its format (`shared-kept.lua`).
 struct KeptFlags: OptionSet {
     /// How many ms of ids a block holds. Each push that ends prolongs the life of its block.
@@ -8,8 +10,8 @@ struct KeptFlags: OptionSet {
     static let shift: Int64 = 1 << 23
     /// Most bytes of a record. A larger value would make the block a table (`hash-max-listpack-value`).
     static let most = 1_024
-    /// The payload of an update with a content state alone, before that. `%s`: the timestamp
-    static let frame = #"{"aps":{"timestamp":%s,"event":"update","content-state":"#
+    /// The text around the content state in the payload of a `framed` record.
+    static let frame = Platform.storedFrame
 
     let rawValue: UInt16
     static let low = KeptFlags(rawValue: 1)
@@ -38,8 +40,9 @@ struct KeptFlags: OptionSet {
     /// These numbers as locals of Lua, apart from `ScriptNumbers` because a script has 200 locals at most.
     static let text = """
         local KEPT_BLOCK, KEPT_LATE, KEPT_SHIFT, KEPT_MOST = \(block), \(late), \(shift), \(most)
-        -- The head of a record, its size, and the beginning of most payloads.
-        local KEPT_HEAD, KEPT_SIZE, KEPT_FRAME = '>I2I3I3I4I4', 16, '\(frame)'
+        -- The head of a record, its size, and the beginning and end of most payloads.
+        local KEPT_HEAD, KEPT_SIZE = '>I2I3I3I4I4', 16
+        local KEPT_FRAME, KEPT_FRAME_END = '\(frame.before)', '\(frame.after)'
         \(names.map { "local KEPT_\($0) = \($1.rawValue)" }.joined(separator: "\n"))
 
         """

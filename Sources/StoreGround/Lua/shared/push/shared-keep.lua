@@ -54,8 +54,8 @@ local function pack_kept(lone, raw, finished, counts, at)
     if by ~= '' then flags, rest = flags + KEPT_BY, rest .. string.char(#by) .. by end
     if tp ~= '-' then flags, rest = flags + KEPT_TP, rest .. string.char(#tp) .. tp end
     local frame = string.format(KEPT_FRAME, ts)
-    if string.sub(content, 1, #frame) == frame and string.sub(content, -2) == '}}' then
-        flags, content = flags + KEPT_FRAMED, string.sub(content, #frame + 1, -3)
+    if string.sub(content, 1, #frame) == frame and string.sub(content, -#KEPT_FRAME_END) == KEPT_FRAME_END then
+        flags, content = flags + KEPT_FRAMED, string.sub(content, #frame + 1, -#KEPT_FRAME_END - 1)
     end
     local record = struct.pack(KEPT_HEAD, flags, seq, shift + KEPT_SHIFT, lasting, took) .. rest .. content
     return #record <= KEPT_MOST and record, life, tell

@@ -7,7 +7,7 @@
 --   KEPT_SOME: targets 2, all delivered. KEPT_COUNTS: how many counts 1, each length 1, number 3, field. Neither: 1 target,
 --   delivered
 --   KEPT_BY: length 1, who published it. KEPT_TP: length 1, traceparent
---   the payload; KEPT_FRAMED: without KEPT_FRAME before it and `}}` behind it
+--   the payload; KEPT_FRAMED: without KEPT_FRAME before it and KEPT_FRAME_END behind it
 -- Flags alone: KEPT_LOW priority 5, KEPT_SUP can be superseded, KEPT_EXPIRY its deadline is its expiry, KEPT_ONCE its
 -- expiry is 0, KEPT_SOFT, KEPT_TOLD its end is in the outbox. One of KEPT_LATER: a later version's.
 -- uses kept-numbers, id
@@ -83,7 +83,7 @@ local function read_kept(raw, value)
     if has(KEPT_BY) then push.by = text(take('B')) end
     if has(KEPT_TP) then push.tp = text(take('B')) end
     local content = string.sub(value, at + 1)
-    push.payload = has(KEPT_FRAMED) and string.format(KEPT_FRAME, push.ts) .. content .. '}}' or content
+    push.payload = has(KEPT_FRAMED) and string.format(KEPT_FRAME, push.ts) .. content .. KEPT_FRAME_END or content
     return push
 end
 

@@ -1,0 +1,53 @@
+/// A service that delivers to devices, such as Apple's. Circuits, counts of verdicts and alarms are kept for each app
+/// and platform (docs/adr/0047-platforms.md).
+public struct Platform: Sendable, Hashable, CustomStringConvertible {
+    /// Its number in a follower's record: 0 to 3.
+    public let code: UInt8
+
+    /// - Parameter code: a number from a follower's record. A later version may know more platforms than this one.
+    public init(code: UInt8) { self.code = code & Self.mostCode }
+
+    public static let mostCode: UInt8 = 3
+    public static let ios = Platform(code: 0)
+
+    /// What the lower floors have to know of a platform. A second platform is a second row, and a constant like `ios`.
+    private struct Row {
+        var name: String
+        var frame: Frame
+    }
+
+    /// By code.
+    private static let rows = [
+        Row(
+            name: "ios",
+            frame: Frame(before: #"{"aps":{"timestamp":%s,"event":"update","content-state":"#, after: "}}"))
+    ]
+
+    /// All platforms that this version can send to.
+    public static let all = rows.indices.map { Platform(code: UInt8($0)) }
+
+    /// Its word in keys, logs and answers.
+    public var name: String { Self.all.contains(self) ? Self.rows[Int(code)].name : "platform-\(code)" }
+    public var description: String { name }
+
+    /// The text around the content state in the payload of most pushes: updates that have nothing else. The store keeps
+    /// such a payload without its frame.
+    public struct Frame: Sendable, Hashable {
+        /// `%s`: the timestamp.
+        public let before: String
+        public let after: String
+    }
+
+    /// The frame of APNs's payloads. It is part of the stored format.
+    public static let storedFrame = rows[0].frame
+}
+
+/// An app on one platform: everything that the platform's answers decide about is kept under both.
+public struct AppPlatform: Sendable, Hashable, CustomStringConvertible {
+    public var app: AppKey
+    public var platform: Platform
+
+    public init(_ app: AppKey, _ platform: Platform) { (self.app, self.platform) = (app, platform) }
+
+    public var description: String { "\(app)/\(platform)" }
+}
