@@ -23,6 +23,8 @@ public struct TokenPage: Sendable {
         /// The device's user has switched frequent updates off, so the device has a smaller budget.
         public var isInfrequent: Bool
         public var route: Route = []
+        /// The platform whose address the token is.
+        public var platform: Platform
         /// Minutes from the activity's start to the registration; negative if the activity starts later.
         public var minutes: Int32
         /// The time of the registration (`action_ts_ms`), epoch milliseconds. It is compared with a 410's timestamp.
@@ -51,15 +53,22 @@ public struct TokenPage: Sendable {
     @inlinable public var count: Int { entries.count }
     @inlinable public var isEmpty: Bool { entries.isEmpty }
 
+    /// The platforms of its entries, in the order of their first entries.
+    public var platforms: [Platform] {
+        guard let first = entries.first?.platform else { return [] }
+        if entries.allSatisfy({ $0.platform == first }) { return [first] }
+        return entries.reduce(into: []) { if !$0.contains($1.platform) { $0.append($1.platform) } }
+    }
+
     /// Adds an entry. `channel` is 1 to 65,535 bytes in stored form, and `token` 1 to `PushToken.maximumBytes` bytes.
     public mutating func append(
         channel: some Collection<UInt8>, token: some Collection<UInt8>, registeredAt: Int64, attempt: Int = 0,
-        isInfrequent: Bool = false, minutes: Int32 = 0, route: Entry.Route = []
+        isInfrequent: Bool = false, minutes: Int32 = 0, route: Entry.Route = [], platform: Platform = .ios
     ) {
         let entry = Entry(
             offset: UInt32(bytes.count), channelLength: UInt16(channel.count), tokenLength: UInt16(token.count),
-            attempt: UInt16(clamping: attempt), isInfrequent: isInfrequent, route: route, minutes: minutes,
-            registeredAt: registeredAt)
+            attempt: UInt16(clamping: attempt), isInfrequent: isInfrequent, route: route, platform: platform,
+            minutes: minutes, registeredAt: registeredAt)
         bytes.append(contentsOf: channel)
         bytes.append(contentsOf: token)
         entries.append(entry)
@@ -68,12 +77,13 @@ public struct TokenPage: Sendable {
     /// Appends an entry from memory that need not outlive the call, for scans that read millions of tokens.
     public mutating func append(
         channel: UnsafeRawBufferPointer, token: UnsafeRawBufferPointer, registeredAt: Int64, isInfrequent: Bool,
-        minutes: Int32
+        minutes: Int32, platform: Platform
     ) {
         entries.append(
             Entry(
                 offset: UInt32(bytes.count), channelLength: UInt16(channel.count), tokenLength: UInt16(token.count),
-                attempt: 0, isInfrequent: isInfrequent, minutes: minutes, registeredAt: registeredAt))
+                attempt: 0, isInfrequent: isInfrequent, platform: platform, minutes: minutes,
+                registeredAt: registeredAt))
         bytes.append(contentsOf: channel)
         bytes.append(contentsOf: token)
     }

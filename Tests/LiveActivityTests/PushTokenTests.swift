@@ -86,4 +86,34 @@ import Testing
         #expect(page.entries[3].attempt == .max)
         #expect(page.filtered { _ in false }.isEmpty)
     }
+
+    @Test func `an address of another platform is text`() throws {
+        let other = Platform(code: 1)
+        let address = try PushToken(text: "d:E_f-1%", of: other)
+        #expect(address.bytes == Array("d:E_f-1%".utf8) && address.platform == other)
+        #expect(try PushToken(hex: "c0ffee").platform == .ios)
+        #expect(try PushToken(text: String(repeating: "x", count: 255), of: other).bytes.count == 255)
+        for text in ["", "a b", "a\n", "\u{e4}", String(repeating: "x", count: 256)] {
+            #expect(throws: IdentifierError.self) { try PushToken(text: text, of: other) }
+        }
+    }
+
+    @Test func `a page knows the platforms of its entries`() {
+        var page = TokenPage()
+        #expect(page.platforms.isEmpty)
+        page.append(channel: [1], token: [1], registeredAt: 0)
+        page.append(channel: [2], token: [2], registeredAt: 0)
+        #expect(page.platforms == [.ios])
+        page.append(channel: [3], token: [3], registeredAt: 0, platform: Platform(code: 2))
+        page.append(channel: [4], token: [4], registeredAt: 0)
+        #expect(page.platforms == [.ios, Platform(code: 2)])
+        #expect(page.filtered { $0 == 2 }.platforms == [Platform(code: 2)])
+    }
+}
+
+@Suite struct PlatformTests {
+    @Test func `each known platform has a word of its own`() {
+        #expect(Platform.all == [.ios] && Platform.ios.code == 0 && Platform.ios.name == "ios")
+        #expect(Platform(code: 3).name == "platform-3" && Platform(code: 7) == Platform(code: 3))
+    }
 }

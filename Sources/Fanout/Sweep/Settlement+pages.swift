@@ -89,6 +89,6 @@ extension TokenPage {
     mutating func append(_ waiting: WaitingChannel, route: Entry.Route) {
         append(
             channel: waiting.channel, token: waiting.token ?? [], registeredAt: waiting.registeredAt,
-            attempt: waiting.attempts, route: route)
+            attempt: waiting.attempts, route: route, platform: waiting.platform)
     }
 }

@@ -1,7 +1,11 @@
-/// A Live Activity's push token: 1 to 512 bytes, hexadecimal in every protocol. Apple does not fix the length.
+/// Where a platform reaches a card. For APNs it is the Live Activity's push token: 1 to 512 bytes, hexadecimal in every
+/// protocol, because Apple does not fix the length. For another platform it is text.
 public struct PushToken: Hashable, Sendable, CustomStringConvertible {
     public static let maximumBytes = 512
+    /// The most bytes of a text.
+    public static let maximumText = 255
     public let bytes: [UInt8]
+    public let platform: Platform
 
     public init(hex: some StringProtocol) throws(IdentifierError) {
         guard (2...2 * Self.maximumBytes).contains(hex.utf8.count), let bytes = Hex.decode(hex) else {
@@ -9,7 +13,17 @@ public struct PushToken: Hashable, Sendable, CustomStringConvertible {
             throw IdentifierError(
                 what: "token", rule: "1 to \(Self.maximumBytes) bytes written as an even number of hex digits\(form)")
         }
-        self.bytes = bytes
+        (self.bytes, platform) = (bytes, .ios)
+    }
+
+    /// An address of another platform than APNs: 1 to 255 visible characters of ASCII.
+    public init(text: String, of platform: Platform) throws(IdentifierError) {
+        let bytes = Array(text.utf8)
+        guard (1...Self.maximumText).contains(bytes.count), bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw IdentifierError(
+                what: "address", rule: "1 to \(Self.maximumText) visible ASCII characters without blanks")
+        }
+        (self.bytes, self.platform) = (bytes, platform)
     }
 
     /// How else apps write tokens, by mistake. It tells nothing of the token itself.
@@ -30,10 +44,11 @@ public struct PushToken: Hashable, Sendable, CustomStringConvertible {
         return nil
     }
 
+    /// A token of APNs.
     /// - Returns: nil unless there are 1 to 512 bytes
     public init?(bytes: [UInt8]) {
         guard (1...Self.maximumBytes).contains(bytes.count) else { return nil }
-        self.bytes = bytes
+        (self.bytes, platform) = (bytes, .ios)
     }
 
     public var hex: String { Hex.encode(bytes) }

@@ -22,11 +22,13 @@ public struct PendingRemoval: Sendable, Hashable {
             length > 0, rest.count > Int(length)
         else { return nil }
         var tail = value
-        guard let kind = tail.popFirst(), let since = tail.takeBigEndian(UInt64.self) else { return nil }
+        guard let kind = tail.popFirst(), let number = tail.takeBigEndian(UInt64.self) else { return nil }
+        let since = number & TokenRemoval.latest
         push = PushID(id)
         removal = TokenRemoval(
             channel: Array(rest.prefix(Int(length))), token: Array(rest.dropFirst(Int(length))),
-            deadSince: since == 0 ? nil : Int64(bitPattern: since), reason: String(decoding: tail, as: UTF8.self))
+            deadSince: since == 0 ? nil : Int64(since), reason: String(decoding: tail, as: UTF8.self),
+            platform: Platform(code: UInt8(number >> 56)))
         switch kind {
         case UInt8(ascii: "d"): break
         case UInt8(ascii: "e"): removal.hasEnded = true
@@ -40,16 +42,21 @@ public struct PendingRemoval: Sendable, Hashable {
 }
 
 extension TokenRemoval {
+    /// The latest time that is stored.
+    static let latest: UInt64 = 1 << 56 - 1
+
     /// channel's length 2, big-endian ‖ channel ‖ token
     var storedField: [UInt8] { bigEndian(UInt16(clamping: channel.count)) + channel + token }
     /// - kind, 1 byte: `d` a dead token, `e` a token whose `end` was delivered, `s` a dead start token
-    /// - time, 8 bytes big-endian: epoch ms; 0 = none. A 410 of time 0 is stored as 1, because no time means a 400.
+    /// - platform, 1 byte: its code
+    /// - time, 7 bytes big-endian: epoch ms; 0 = none. A 410 of time 0 is stored as 1, because no time means a 400.
     /// - for `s`: the length of the attributes type, 1 byte, and the type
-    /// - APNs's reason
+    /// - the platform's reason
     package var storedValue: [UInt8] {
         let kind = attributesType != nil ? UInt8(ascii: "s") : UInt8(ascii: hasEnded ? "e" : "d")
         let type = attributesType.map { Array($0.utf8.prefix(255)) }
-        return [kind] + bigEndian(UInt64(bitPattern: deadSince.map { max($0, 1) } ?? 0))
+        let since = deadSince.map { min(UInt64(max($0, 1)), Self.latest) } ?? 0
+        return [kind] + bigEndian(UInt64(platform.code) << 56 | since)
             + (type.map { [UInt8($0.count)] + $0 } ?? []) + Array(reason.utf8)
     }
 }

@@ -12,6 +12,8 @@ public struct WaitingChannel: Sendable, Hashable {
     public var attempts: Int
     /// The token of its activity, or its start token. Nil if the channel does not follow the name any more.
     public var token: [UInt8]?
+    /// The platform of the token.
+    public var platform = Platform.ios
     /// Start of its activity, epoch ms.
     public var startedAt: Int64?
     /// Epoch ms.
@@ -87,7 +89,7 @@ public struct WaitingChannel: Sendable, Hashable {
         channel = Array(page.channel(index))
         self.push = push
         attempts = Int(entry.attempt)
-        token = Array(page.token(index))
+        (token, platform) = (Array(page.token(index)), entry.platform)
         (startedAt, registeredAt) = (entry.startedAt, entry.registeredAt)
         seen = []
     }
@@ -104,6 +106,7 @@ public struct WaitingChannel: Sendable, Hashable {
     /// Takes the token of an entry, and what is noted about it. A note about another token says nothing.
     package mutating func take(_ entry: Tokens.Entry?, quarantine: Reply, elsewhere: Reply) throws(StoreError) {
         (token, registeredAt) = (entry?.token, entry?.registeredAt ?? 0)
+        if let entry { platform = entry.platform }
         (isQuarantined, livesElsewhere) = (false, false)
         guard let token else { return }
         if let mark = try quarantine.optionalBytes() {

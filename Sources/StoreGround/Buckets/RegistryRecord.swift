@@ -3,7 +3,7 @@ import OpenSSL
 
 /// One channel's entry in a bucket. The field is the channel's stored form. The value, big-endian:
 ///
-///     0      flags, below; the three highest bits are the layout's version, 0
+///     0      flags, below; the highest bit is the layout's version, 0; the two below it are the platform, 0 = APNs
 ///     1–5    time of the action, ms since 2020-01-01 UTC
 ///     6      units of two minutes from the activity's start to the action
 ///     7–9    hash of the activity's id, 0 = not given
@@ -35,7 +35,9 @@ package enum RegistryRecord {
     static let noted = ScriptNumbers.noted
     /// On a registration with `noted`: a second activity's removal is noted. Earlier versions skip such a record.
     static let twice = ScriptNumbers.twice
-    package static let version: UInt8 = 0xE0
+    package static let version: UInt8 = 0x80
+    /// On a registration: the code of the follower's platform is in these bits. Its address is behind them as text.
+    static let platformShift: UInt8 = 5
 
     static let headerLength = 10
     package static let removalLength = ScriptNumbers.removalBytes
@@ -84,7 +86,8 @@ package enum RegistryRecord {
         var value: [UInt8] = []
         value.reserveCapacity(headerLength + aheadLength + registration.token.bytes.count)
         value.append(
-            (registration.frequentPushesEnabled == false ? frequentPushesOff : 0) | (ahead > 0 ? self.ahead : 0))
+            (registration.frequentPushesEnabled == false ? frequentPushesOff : 0) | (ahead > 0 ? self.ahead : 0)
+                | registration.token.platform.code << platformShift)
         appendTime(registeredAt, to: &value)
         value.append(UInt8(truncatingIfNeeded: units))
         value.append(contentsOf: activityHash(registration.activityID))
@@ -121,7 +124,7 @@ package enum RegistryRecord {
         case absent
         /// `tokenOffset` counts from the value's first byte; `registeredAt` is epoch ms. `isInfrequent`: frequent
         /// pushes are off. `minutes`: from the activity's start to the registration; negative if it starts later.
-        case live(tokenOffset: Int, registeredAt: Int64, isInfrequent: Bool, minutes: Int32)
+        case live(tokenOffset: Int, registeredAt: Int64, isInfrequent: Bool, minutes: Int32, platform: Platform)
         /// This version of Lamplighter knows no version that writes such bytes.
         case malformed
     }
@@ -159,7 +162,7 @@ package enum RegistryRecord {
         guard registeredAt - age * ageUnit + span.life >= now else { return .absent }
         return .live(
             tokenOffset: offset, registeredAt: registeredAt, isInfrequent: bytes[0] & frequentPushesOff != 0,
-            minutes: Int32(age * ageUnit / 60_000))
+            minutes: Int32(age * ageUnit / 60_000), platform: Platform(code: bytes[0] >> platformShift))
     }
 }
 

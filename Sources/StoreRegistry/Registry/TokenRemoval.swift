@@ -13,15 +13,19 @@ public struct TokenRemoval: Sendable, Hashable {
     public var reason = ""
     /// The attributes type, if this is a start token; nil: it is a token of the name.
     public var attributesType: String?
+    /// The platform that called the token dead, or delivered its `end`.
+    public var platform: Platform
 
     public init(
-        channel: [UInt8], token: [UInt8], deadSince: Int64?, reason: String = "", attributesType: String? = nil
+        channel: [UInt8], token: [UInt8], deadSince: Int64?, reason: String = "", attributesType: String? = nil,
+        platform: Platform = .ios
     ) {
         self.channel = channel
         self.token = token
         self.deadSince = deadSince
         self.reason = reason
         self.attributesType = attributesType
+        self.platform = platform
     }
 
     public init(channel: [UInt8], token: [UInt8], endedAt: Int64) {

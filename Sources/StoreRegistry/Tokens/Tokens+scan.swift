@@ -125,11 +125,11 @@ extension Tokens {
             switch RegistryRecord.read(value, now: now, span) {
             case .absent: return
             case .malformed: malformed += 1
-            case .live(let tokenOffset, let registeredAt, let isInfrequent, let minutes):
+            case .live(let tokenOffset, let registeredAt, let isInfrequent, let minutes, let platform):
                 if let filter, !filter.includes(channel) { return }
                 page.append(
                     channel: channel, token: UnsafeRawBufferPointer(rebasing: value[tokenOffset...]),
-                    registeredAt: registeredAt, isInfrequent: isInfrequent, minutes: minutes)
+                    registeredAt: registeredAt, isInfrequent: isInfrequent, minutes: minutes, platform: platform)
             }
         }
         if malformed > 0 { buckets.memory.addMalformed(malformed) }

@@ -21,6 +21,7 @@ public struct Tokens: Sendable {
         package var isInfrequent: Bool
         /// Minutes from the activity's start to the registration; negative if it starts later.
         package var minutes: Int32
+        package var platform: Platform
 
         package var startedAt: Int64 { registeredAt - Int64(minutes) * 60_000 }
     }
@@ -62,13 +63,13 @@ public struct Tokens: Sendable {
         for (position, index) in indices.enumerated() where !reply[position].isNil {
             let value = try reply[position].bytes()
             let reading = RegistryRecord.read(value, now: now, span)
-            guard case .live(let offset, let registeredAt, let isInfrequent, let minutes) = reading else {
+            guard case .live(let offset, let registeredAt, let isInfrequent, let minutes, let platform) = reading else {
                 removals[index] = RegistryRecord.removal(of: value)
                 continue
             }
             entries[index] = Entry(
                 token: Array(value.dropFirst(offset)), registeredAt: registeredAt, isInfrequent: isInfrequent,
-                minutes: minutes)
+                minutes: minutes, platform: platform)
         }
     }
 
@@ -112,7 +113,7 @@ public struct Tokens: Sendable {
         for case (let channel, let entry?) in found {
             page.append(
                 channel: channel, token: entry.token, registeredAt: entry.registeredAt,
-                isInfrequent: entry.isInfrequent, minutes: entry.minutes)
+                isInfrequent: entry.isInfrequent, minutes: entry.minutes, platform: entry.platform)
         }
         return page
     }

@@ -228,6 +228,17 @@ import Testing
         // The SHA-1 of "abc" begins with a9 99 3e.
         let value = try #require(RegistryRecord.encode(registration, now: now)).value
         #expect(value == [2, 1, 2, 3, 4, 5, 1, 0xA9, 0x99, 0x3E, 0xC0, 0xFF, 0xEE])
+        registration.token = try PushToken(text: "a:b", of: Platform(code: 2))
+        let text = try #require(RegistryRecord.encode(registration, now: now)).value
+        #expect(text == [0x42, 1, 2, 3, 4, 5, 1, 0xA9, 0x99, 0x3E, 0x61, 0x3A, 0x62])
+        for (value, code) in [(value, UInt8(0)), (text, 2)] {
+            let reading = RegistryRecord.read(value[...], now: now)
+            guard case .live(let offset, _, let isInfrequent, _, let platform) = reading else {
+                Issue.record("cannot be read")
+                continue
+            }
+            #expect(offset == 10 && isInfrequent && platform == Platform(code: code))
+        }
         registration.startedAt = now - 13 * 3_600_000
         #expect(RegistryRecord.encode(registration, now: now) == nil)
         let stone = RegistryRecord.encode(Untrack(channel: channel, removedAt: now, activityID: nil), now: now)

@@ -17,6 +17,17 @@ import Testing
         }
     }
 
+    @Test func `a pending removal keeps its platform, and that of APNs costs nothing`() throws {
+        for code in 0...Platform.mostCode {
+            let removal = TokenRemoval(
+                channel: [1, 2], token: [3], deadSince: 0x0102_0304_0506, reason: "x", platform: Platform(code: code))
+            let kind = UInt8(ascii: "d")
+            #expect(removal.storedValue == [kind, code, 0, 1, 2, 3, 4, 5, 6, UInt8(ascii: "x")])
+            let pending = PendingRemoval(push: .random(), removal: removal)
+            #expect(PendingRemoval(field: pending.field[...], value: removal.storedValue[...]) == pending)
+        }
+    }
+
     /// While some phones are silent, each page of a large name has channels that wait. Timers would be set for each.
     @Test func `a page sets a timer for channels that begin to wait, and for queues that ended meanwhile`() throws {
         let now: Int64 = 1_795_000_000_000

@@ -113,7 +113,7 @@ extension RegistryRecord {
             return action.time + span.retention > now ? .tombstone : .over
         }
         return switch read(value[...], now: now, span) {
-        case .live(_, let registeredAt, _, let minutes):
+        case .live(_, let registeredAt, _, let minutes, _):
             .registration(startedAt: registeredAt - Int64(minutes) * 60_000)
         case .absent: .over
         case .malformed: .malformed
