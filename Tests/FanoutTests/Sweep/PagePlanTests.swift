@@ -21,7 +21,9 @@ import Testing
 
     /// The routes of the parts, and the tokens of each, which are indices of the page.
     private static func parts(_ plan: PagePlan) -> [TokenPage.Entry.Route: [Int]] {
-        let parts = plan.parts.map { part in (part.route, part.entries.indices.map { Int(part.token($0)[0]) }) }
+        let parts = plan.parts.map { part in
+            (part.route, part.entries.indices.map { part.token($0).reduce(0) { $0 << 8 | Int($1) } })
+        }
         return Dictionary(uniqueKeysWithValues: parts)
     }
 
