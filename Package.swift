@@ -54,7 +54,7 @@ let features: KeyValuePairs = [
 ]
 // The targets with a list that names features: Features+TARGET.swift, beside the features.
 let listed = [
-    "StoreDeliveries", "Store", "Console", "HTTPAPI", "Settings", "Commands", "StoreTests", "HTTPAPITests",
+    "Answers", "StoreDeliveries", "Store", "Console", "HTTPAPI", "Settings", "Commands", "StoreTests", "HTTPAPITests",
     "CommandsTests",
 ]
 
@@ -130,7 +130,8 @@ let package = Package(
         .target(
             name: "Store",
             dependencies: [
-                "StoreDeliveries", "StoreRegistry", "StoreGround", "Redis", "LiveActivity", "OpenSSL", "StrictJSON",
+                "StoreDeliveries", "StoreRegistry", "StoreGround", "Redis", "Answers", "LiveActivity", "OpenSSL",
+                "StrictJSON",
             ]),
         // The sender for any platform: pages, connections, deadlines, open requests. A platform's target hands it the
         // rest.
@@ -153,7 +154,7 @@ let package = Package(
             ]),
         .target(
             name: "Console",
-            dependencies: ["Store", "Answers", "LiveActivity", "OpenSSL", "StrictJSON"],
+            dependencies: ["Answers", "LiveActivity", "OpenSSL", "StrictJSON"],
             plugins: ["EmbeddedText"]
         ),
         .target(
@@ -322,7 +323,7 @@ let package = Package(
                 .unsafeFlags(["-Xlinker", "--export-dynamic-symbol=getaddrinfo"], .when(platforms: [.linux]))
             ]
         ),
-        .testTarget(name: "ConsoleTests", dependencies: ["Console", "Answers", "LiveActivity", "StrictJSON", "Store"]),
+        .testTarget(name: "ConsoleTests", dependencies: ["Console", "Answers", "LiveActivity", "StrictJSON"]),
         .testTarget(
             name: "HTTPAPITests",
             dependencies: [

@@ -2,6 +2,8 @@ public import LiveActivity
 
 /// The time of a schedule.
 public struct ScheduledTimeAnswer: AnswerBody {
+    /// The most milliseconds that a scheduled time may lie ahead. A later time is a mistake.
+    public static let horizon: Int64 = 366 * 86_400_000
     public static var schemaName: String? { nil }
     public let scheduledTime: String
 
@@ -23,6 +25,8 @@ public struct ScheduleAnswer: AnswerBody {
     public let pushIDs: [String]
     public let state: String
     public let reason, finishedAt: String?
+    /// Whether its push will never go out.
+    public var isRefused: Bool { ["failed", "cancelled"].contains(state) }
 
     public init(
         url: String, schedule: ScheduledTimeAnswer, name: String?, push: RawJSON, pushIDs: [String], state: String,

@@ -1,5 +1,5 @@
+import Answers
 import LiveActivity
-public import Store
 import StrictJSON
 
 /// The console at `/console`: pages for publishers and operators, made by the gateway. Each page shows its data without
@@ -11,18 +11,16 @@ public final class Console: Sendable {
     public static let mostSignInBytes = 4 << 10
 
     let gateway: ConsoleGateway
-    let store: Store
     let live: LiveFeed
     let templates = Templates()
     /// How long a publish can be taken back.
     let undo: Duration
 
-    public init(_ gateway: ConsoleGateway, store: Store, undo: Duration) {
+    public init(_ gateway: ConsoleGateway, undo: Duration) {
         self.gateway = gateway
-        self.store = store
         self.undo = undo
         // The feed uses the clock of the pages.
-        live = LiveFeed { store.time.now() }
+        live = LiveFeed(clock: gateway.now)
     }
 
     public static func serves(_ path: Substring) -> Bool { path == "/console" || path.hasPrefix("/console/") }
@@ -47,15 +45,13 @@ public final class Console: Sendable {
 
     /// A page that says what went wrong. Texts of the API name no secret and no token.
     public func failed(_ error: any Error, _ request: ConsoleRequest, _ session: ConsoleSession?) -> ConsoleResponse {
-        refusal(Self.failure(error), request, session)
+        refusal(failure(error), request, session)
     }
 
-    private static func failure(_ error: any Error) -> ConsoleFailure {
-        switch error {
-        case let error as ConsoleFailure: error
-        case is StoreError: ConsoleFailure(503, "Redis does not answer the gateway. Try again in a moment.")
-        default: ConsoleFailure(500, "An internal error occurred.")
-        }
+    private func failure(_ error: any Error) -> ConsoleFailure {
+        if let error = error as? ConsoleFailure { return error }
+        let (status, message) = gateway.problem(error) ?? (500, "An internal error occurred.")
+        return ConsoleFailure(status, message)
     }
 
     public func refuse(
@@ -107,7 +103,9 @@ public final class Console: Sendable {
         guard isRead || !request.isForeign && session.accepts(form["csrf"]) else {
             throw ConsoleFailure(403, "The form is not of this session. Load the page again, then send it again.")
         }
-        let standing = route.isPart ? StatusStrip() : await StatusStrip(self, session.identity)
+        // Home alone shows the queue.
+        let standing =
+            route.isPart ? StatusStrip() : StatusStrip(await gateway.state(session.identity, path == "/console"))
         let visit = Visit(
             console: self, request: request, session: session, standing: standing, parameters: parameters,
             query: Form(request.query), form: form)
@@ -115,7 +113,7 @@ public final class Console: Sendable {
             if let refusal = session.identity.refusal(route.scope, forAllNames: route.forAllNames) { throw refusal }
             return try await route.handle(visit).on(route.pattern)
         } catch {
-            return refusal(Self.failure(error), request, session, standing).on(route.pattern)
+            return refusal(failure(error), request, session, standing).on(route.pattern)
         }
     }
 
@@ -237,7 +235,7 @@ enum Navigation {
     static func items(current: String, for identity: ConsoleIdentity, _ standing: StatusStrip) -> [Values] {
         groups.enumerated().flatMap { position, group in
             group.filter { identity.mayOpen($0.path) }.enumerated().map { index, page in
-                let badge = standing.badge(page.path, isForAllNames: identity.namePrefix == nil)
+                let badge = standing.badge(page.path)
                 return values([
                     "path": page.path, "title": page.title, "current": page.path == current ? true : nil,
                     "badge": badge > 0 ? Shown.count(badge) : nil, "begins": position > 0 && index == 0 ? true : nil,

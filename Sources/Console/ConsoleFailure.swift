@@ -21,6 +21,8 @@ struct ConsoleFailure: Error {
         (plain, location) = (body?.details?.error, body?.details?.location)
     }
 
+    static let withoutRedis = ConsoleFailure(503, "Redis does not answer the gateway. Try again in a moment.")
+
     var title: String {
         switch status {
         case 403: "Not allowed"

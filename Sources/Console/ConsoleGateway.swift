@@ -1,9 +1,12 @@
-/// The console's way to the gateway. It sees and changes an app through the calls of the API, so each page shows what
-/// the API answers, and each change is checked, counted and refused as the API would. The state of the deployment on
-/// Home (`Store.snapshot`) and the console's own templates have no call.
+/// The console's way to the gateway, and to Redis behind it. The console sees and changes an app through the calls of
+/// the API, so each page shows what the API answers, and each change is checked, counted and refused as the API would.
+/// `AppState` and `ConsoleRecords`, which no call of the API is about, come through here too.
 public struct ConsoleGateway: Sendable {
     public typealias SignIn =
         @Sendable (_ key: String, _ secret: String, _ now: Int64) async throws -> ConsoleIdentity?
+    public typealias State = @Sendable (ConsoleIdentity, _ withQueue: Bool) async -> AppState
+    public typealias Acknowledge =
+        @Sendable (ConsoleIdentity, AppState.Alarm, _ isKnown: Bool, _ now: Int64) async throws -> Void
 
     /// The identity that a key and a secret open, at a time in epoch ms. Nil if they do not belong together. Throws
     /// `EndedSecret`.
@@ -14,14 +17,29 @@ public struct ConsoleGateway: Sendable {
     public var call: @Sendable (ConsoleIdentity, ConsoleCall) async -> ConsoleAnswer
     /// The provider by which people sign in. Nil: there is none.
     public var provider: @Sendable () -> ConsoleProvider?
+    public var state: State
+    /// Notes that somebody knows of an alarm, or takes that back. Takes epoch ms.
+    public var acknowledge: Acknowledge
+    public var records: any ConsoleRecords
+    /// The words of the log of actions, in the order of a choice.
+    public var actions: [String]
+    /// Redis's clock, epoch ms.
+    public var now: @Sendable () -> Int64
+    /// An error of these in words: a refusal, or Redis. Nil: it is neither.
+    public var problem: @Sendable (any Error) -> (status: Int, message: String)?
 
     public init(
         signIn: @escaping SignIn,
         standing: @escaping @Sendable (ConsoleIdentity, _ now: Int64) async throws -> ConsoleIdentity?,
         call: @escaping @Sendable (ConsoleIdentity, ConsoleCall) async -> ConsoleAnswer,
-        provider: @escaping @Sendable () -> ConsoleProvider?
+        provider: @escaping @Sendable () -> ConsoleProvider?, state: @escaping State,
+        acknowledge: @escaping Acknowledge, records: any ConsoleRecords, actions: [String],
+        now: @escaping @Sendable () -> Int64,
+        problem: @escaping @Sendable (any Error) -> (status: Int, message: String)?
     ) {
         (self.signIn, self.standing, self.call, self.provider) = (signIn, standing, call, provider)
+        (self.state, self.acknowledge, self.records) = (state, acknowledge, records)
+        (self.actions, self.now, self.problem) = (actions, now, problem)
     }
 }
 

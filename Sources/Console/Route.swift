@@ -1,5 +1,5 @@
+import Answers
 import LiveActivity
-import Store
 
 /// One method at one path below `/console`.
 struct Route: Sendable {

@@ -1,6 +1,5 @@
 import Answers
 import LiveActivity
-import Store
 import StrictJSON
 
 /// One request of a signed-in browser.
@@ -112,6 +111,11 @@ struct Visit: Sendable {
             next = found.next
         } while next != nil && rows.count <= Bulk.most && ContinuousClock.now < end
         return rows
+    }
+
+    /// The strip of this moment, for a part that lives. A page has looked already.
+    func strip(withQueue: Bool = false) async -> StatusStrip {
+        StatusStrip(await console.gateway.state(session.identity, withQueue))
     }
 
     func page(_ template: String, _ title: String, _ values: Values, status: Int = 200) -> ConsoleResponse {

@@ -22,6 +22,12 @@ extension PublishGate {
     ]
 }
 
+extension WaitingCount {
+    static let ofFeatures: [WaitingCount] = [
+        approval
+    ]
+}
+
 extension GatewayFeature {
     static let ofFeatures: [GatewayFeature] = [
         approval,

@@ -7,12 +7,6 @@ extension ActionKind {
     ]
 }
 
-extension CredentialScope {
-    static let ofFeatures: [[CredentialScope]] = [
-        approval
-    ]
-}
-
 extension FleetCount {
     static let ofFeatures: [FleetCount] = [
         proposals,

@@ -1,3 +1,4 @@
+import Answers
 import HTTPAPI
 public import Store
 import LiveActivity

@@ -1,3 +1,4 @@
+import Answers
 import HTTPAPI
 import Store
 import Testing

@@ -1,6 +1,5 @@
 import Answers
 import LiveActivity
-import Store
 import StrictJSON
 
 /// The answer to a dry run of the form: the size, whom it would reach, and what is wrong.
@@ -39,7 +38,7 @@ struct ComposeCheck {
         let compose = ComposeForm(form, now: visit.now)
         do {
             let push = try compose.push()
-            if let time = try compose.sendAt(), !(visit.now...visit.now + Schedules.horizon).contains(time) {
+            if let time = try compose.sendAt(), !(visit.now...visit.now + ScheduledTimeAnswer.horizon).contains(time) {
                 let message = time < visit.now ? "is in the past" : "must not be more than 366 days ahead"
                 throw ComposeForm.Problem(field: "send_at", message: message)
             }

@@ -1,6 +1,5 @@
 import Answers
 import LiveActivity
-import Store
 import StrictJSON
 
 /// Compose: the fields, a preview, and what is wrong. Each button keeps the draft and leads to a page with an address.
@@ -145,13 +144,14 @@ enum ComposePage {
         }
         let kept = ComposeForm.fields.filter { !["send_at", "zone", "schedule", "held"].contains($0) && form.has($0) }
         let body = JSON.object(kept.map { JSON.Member($0, .string(form[$0])) })
-        guard body.bytes.count <= ConsoleStore.mostTemplateBytes else {
-            return try await refused("A template has \(ConsoleStore.mostTemplateBytes >> 10) KB at most.", 422)
+        guard body.bytes.count <= TemplatesPage.mostBytes else {
+            return try await refused("A template has \(TemplatesPage.mostBytes >> 10) KB at most.", 422)
         }
         try await TemplatesPage.check(title, body.bytes, visit)
         let isAnother = try await TemplatesPage.templates(visit).contains { $0.title == title && $0.body != body.bytes }
-        guard try await visit.console.store.console.keep(visit.app, template: title, body.bytes) else {
-            return try await refused("There are \(ConsoleStore.mostTemplates) templates. Remove one first.", 409)
+        let records = visit.console.gateway.records
+        guard try await records.keep(visit.app, template: title, body.bytes) else {
+            return try await refused("There are \(records.mostTemplates) templates. Remove one first.", 409)
         }
         return visit.redirect("/console/templates", isAnother ? .keptInPlace : .kept)
     }

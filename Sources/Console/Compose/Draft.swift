@@ -1,6 +1,5 @@
 import LiveActivity
 import OpenSSL
-import Store
 import StrictJSON
 
 /// A push that somebody writes. Redis keeps it while they do, so that a reload, a way back or the end of a session
@@ -16,6 +15,9 @@ struct Draft {
     /// The fields of Compose and of the question before a publish, beside those of a schema.
     private static let fields = Set(
         ComposeForm.fields + ["at", "key", "asks", "state_before", "filled", "of", "template_title"])
+
+    /// The most drafts of a credential. The oldest goes first.
+    static let most = 20
 
     let id: String
     var form: Form
@@ -126,8 +128,8 @@ extension Visit {
     func keep(_ draft: Draft) async throws {
         let others = try await drafts()
         let isNew = !others.contains { $0.id == draft.id }
-        let oldest = isNew && others.count >= ConsoleStore.mostDrafts ? others.last?.id : nil
-        try await console.store.console.keep(
+        let oldest = isNew && others.count >= Draft.most ? others.last?.id : nil
+        try await console.gateway.records.keep(
             app, of: owner, draft: draft.id, draft.record(now: now), title: draft.title(now: now).record,
             insteadOf: oldest)
     }
@@ -135,16 +137,16 @@ extension Visit {
     /// The draft of the address. Nil: the address has none, or it is gone.
     func draft() async throws -> Draft? {
         guard let id = query.text("draft"), Draft.isID(id) else { return nil }
-        return try await console.store.console.draft(app, of: owner, id).flatMap { Draft(id: id, record: $0) }
+        return try await console.gateway.records.draft(app, of: owner, id).flatMap { Draft(id: id, record: $0) }
     }
 
     /// The newest first. This reads no draft: each may be as long as a form.
     func drafts() async throws -> [DraftTitle] {
-        try await console.store.console.draftTitles(app, of: owner).compactMap {
+        try await console.gateway.records.draftTitles(app, of: owner).compactMap {
             DraftTitle(id: $0.id, record: $0.body)
         }
         .sorted { $0.savedAt > $1.savedAt }
     }
 
-    func drop(_ draft: Draft) async throws { try await console.store.console.drop(app, of: owner, draft: draft.id) }
+    func drop(_ draft: Draft) async throws { try await console.gateway.records.drop(app, of: owner, draft: draft.id) }
 }

@@ -1,6 +1,5 @@
 import Answers
 import LiveActivity
-import Store
 import StrictJSON
 
 /// The question before a publish, which says how many lock screens will light, and the publish.
@@ -90,7 +89,7 @@ enum PublishPage {
         }
         // The push waits as a schedule, which can be cancelled. A second click has to give the same time.
         let wanted = visit.now + visit.console.undo.milliseconds
-        let due = if let key { try await visit.console.store.console.due(key, at: wanted) } else { wanted }
+        let due = if let key { try await visit.console.gateway.records.due(key, at: wanted) } else { wanted }
         let made = try await schedule(push, at: TimeText.text(due), key: key, visit)
         return waits(made.held, made.heldID, visit)
             ?? visit.redirect("/console/pushes/\(made.scheduleIDs.first ?? "")")

@@ -1,5 +1,4 @@
-import LiveActivity
-import Store
+import Answers
 
 /// A line of the strip about what waits for somebody on a feature's page.
 struct StripLine: Sendable {
@@ -9,6 +8,4 @@ struct StripLine: Sendable {
     let one, many: String
     /// The words that lead to the page.
     let link: String
-    /// Counts at this time (epoch ms): of the names that begin so, or with nil of all.
-    let count: @Sendable (Store, AppKey, String?, Int64) async throws(StoreError) -> Int
 }

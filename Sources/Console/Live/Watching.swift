@@ -1,5 +1,4 @@
 import LiveActivity
-import Store
 
 extension Visit {
     /// Answers a stream of events for a part of a page.
@@ -11,14 +10,15 @@ extension Visit {
             LiveFeed.Topic(identity: session.identity, base: session.base, part: part),
             of: .init(app: session.identity.app.rawValue, session: session.id), every: pause,
             isStanding: {
-                // Without Redis nobody knows, so the tab stays.
-                guard let found = try? await visit.console.session(of: visit.request) else {
-                    return (try? await visit.console.store.ping()) == nil
+                do {
+                    return try await visit.console.session(of: visit.request)?.id == visit.session.id
+                } catch {
+                    // Without Redis nobody knows, so the tab stays.
+                    return true
                 }
-                return found.id == visit.session.id
             },
             look: {
-                let now = visit.console.store.time.now()
+                let now = visit.console.gateway.now()
                 let standing = try? await visit.console.gateway.standing(visit.session.identity, now)
                 guard let identity = standing ?? nil else { return .unknown }
                 return ((try? await look(visit.at(now, identity))) ?? .unknown).under(visit.session.base)

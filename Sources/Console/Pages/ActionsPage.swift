@@ -1,11 +1,8 @@
 import Answers
 import LiveActivity
-import Store
 
 /// The log of actions. An action of many devices is one row with their count.
 enum ActionsPage {
-    /// The words of the API for what can be done, in the order of the choice.
-    static let words = ActionKind.all.map(\.rawValue)
     /// An entry of the log sums up what one caller did in a minute. Its first push may have been a little earlier.
     private static let sumSpan: Int64 = 70_000
 
@@ -31,7 +28,7 @@ enum ActionsPage {
         if let file { return file }
         let page = try await visit.list("/api/actions", \ActionsAnswer.actions, next: \.next, filter, limit: 100)
         let rows = page.rows.map { row($0, visit) }
-        let choices = [("", "Any action")] + words.map { ($0, words(of: $0)) }
+        let choices = [("", "Any action")] + visit.console.gateway.actions.map { ($0, words(of: $0)) }
         return visit.page(
             "actions", "Action log",
             values([

@@ -1,6 +1,5 @@
 import Answers
 import LiveActivity
-import Store
 import StrictJSON
 
 /// Devices that pushes gave up, as dead letters.

@@ -1,6 +1,5 @@
 import Answers
 import LiveActivity
-import Store
 import StrictJSON
 
 /// The app at this moment: alarms, queues, workers, the last pushes.
@@ -30,7 +29,7 @@ enum HomePage {
     /// The strip of the pages that are open.
     static func strip(_ visit: Visit) async throws -> ConsoleResponse {
         try await visit.watch("strip", every: 2) { visit in
-            let strip = await StatusStrip(visit).strip(now: nil, for: visit.session.identity, isShort: true)
+            let strip = await visit.strip().strip(now: nil, for: visit.session.identity, isShort: true)
             guard strip["unknown"] == nil else { return .unknown }
             return .html(visit.console.templates.render("strip", ["strip": strip]))
         }
@@ -58,31 +57,30 @@ enum HomePage {
         let history: HistoryAnswer = try await visit.get("/api/pushes", query: "limit=\(mostPushes)")
         var pushes = history.pushes.map { PushValues(ledger: $0, now: isLive ? nil : now) }
         for index in pushes.indices { pushes[index].expected = await visit.expected(pushes[index].ledger) }
-        // A part that lives looks anew each time; the page has looked already.
-        let standing = isLive ? await StatusStrip(visit) : visit.standing
+        let standing = isLive ? await visit.strip(withQueue: true) : visit.standing
+        guard let state = standing.state, let pauses = state.pauses else { throw ConsoleFailure.withoutRedis }
         if let prefix = visit.session.identity.namePrefix {
-            return try await ofSomeNames(prefix, pushes, standing, visit, memory, isLive: isLive)
+            return try await ofSomeNames(prefix, pauses, pushes, standing, visit, memory, isLive: isLive)
         }
-        let state = try await visit.console.store.snapshot(
-            [visit.app], [.depths, .pauses, .deadLetters, .quarantine, .workers])
-        let app = state.apps[0]
-        let (depth, workers) = (app.depth, state.workers)
-        let (names, shards) = (depth.pushesHigh + depth.pushesLow, depth.shardTasks)
+        // A half of the state would look like a whole.
+        guard let queue = state.queue, let workers = state.workers, let dead = state.deadLetters,
+            let quarantined = state.quarantinedNames
+        else { throw ConsoleFailure.withoutRedis }
         let settled = Dictionary(pushes.map { ($0.id, $0.ledger.settled) }, uniquingKeysWith: max)
         let rate = memory.meter.rate(settled, now: now)
         let alive = workers.filter(\.isAtWork)
         return all(
-            standing, visit.session.identity, state.pauses, workers, now, isLive: isLive,
+            standing, visit.session.identity, pauses, workers, now, isLive: isLive,
             [
-                "rate": Shown.count(rate), "names": Shown.count(names, "name", "names"),
-                "shards": Shown.count(shards, "shard", "shards"), "retries": Shown.count(depth.retriesDue),
-                "queued": Shown.count(names + shards),
+                "rate": Shown.count(rate), "names": Shown.count(queue.names, "name", "names"),
+                "shards": Shown.count(queue.shards, "shard", "shards"), "retries": Shown.count(queue.retriesDue),
+                "queued": Shown.count(queue.names + queue.shards),
                 "alive": Shown.count(alive.count),
                 "tasks": Shown.count(alive.reduce(0) { $0 + $1.pending }, "task", "tasks"),
                 "redis": redis(state.answered),
-                "dead": Shown.count(app.deadLetters), "hasDead": app.deadLetters > 0 ? true : nil,
-                "quarantined": Shown.count(app.quarantinedNames),
-                "hasQuarantined": app.quarantinedNames > 0 ? true : nil, "pushes": pushes.map(\.row),
+                "dead": Shown.count(dead), "hasDead": dead > 0 ? true : nil,
+                "quarantined": Shown.count(quarantined), "hasQuarantined": quarantined > 0 ? true : nil,
+                "pushes": pushes.map(\.row),
                 "hasPushes": pushes.isEmpty ? nil : true,
                 "mayPublish": visit.session.identity.scopes.opens(.publish) ? true : nil,
             ])
@@ -90,36 +88,35 @@ enum HomePage {
 
     /// Home of a credential for some names: only what the API tells it, and nothing of the deployment's queues.
     private static func ofSomeNames(
-        _ prefix: String, _ pushes: [PushValues], _ standing: StatusStrip, _ visit: Visit, _ memory: Memory,
-        isLive: Bool
+        _ prefix: String, _ pauses: [PauseAnswer], _ pushes: [PushValues], _ standing: StatusStrip, _ visit: Visit,
+        _ memory: Memory, isLive: Bool
     ) async throws -> Values {
         let dead = try await memory.dead.value(now: visit.now) {
             let letters: DeadLettersAnswer = try await visit.get("/api/dead", query: "limit=1")
             return letters.total
         }
-        let pauses: PausesAnswer = try await visit.get("/api/pauses")
         let now = isLive ? nil : visit.now
         let known = standing.alarms.count { $0.known != nil }
         return values([
             "strip": standing.strip(now: now, for: visit.session.identity), "prefix": prefix,
             "known": known > 0 ? Shown.count(known, "alarm is known", "alarms are known") : nil,
             "hasAlarms": standing.alarms.isEmpty ? nil : true,
-            "pauses": pauses.paused.compactMap { pause -> Values? in
+            "pauses": pauses.compactMap { pause -> Values? in
                 guard let name = pause.name else { return nil }
                 return values([
                     "since": Shown.time(pause.since, now: now), "name": name,
                     "path": "/console/names/\(Form.encoded(name))",
                 ])
             },
-            "dead": Shown.count(dead), "paused": Shown.count(pauses.paused.count { $0.name != nil }),
+            "dead": Shown.count(dead), "paused": Shown.count(pauses.count { $0.name != nil }),
             "pushes": pushes.map(\.row), "hasPushes": pushes.isEmpty ? nil : true,
             "mayPublish": visit.session.identity.scopes.opens(.publish) ? true : nil,
         ])
     }
 
     private static func all(
-        _ standing: StatusStrip, _ identity: ConsoleIdentity, _ pauses: [Pause], _ workers: [WorkerSight], _ now: Int64,
-        isLive: Bool, _ rest: KeyValuePairs<String, Any?>
+        _ standing: StatusStrip, _ identity: ConsoleIdentity, _ pauses: [PauseAnswer], _ workers: [AppState.Worker],
+        _ now: Int64, isLive: Bool, _ rest: KeyValuePairs<String, Any?>
     ) -> Values {
         var all = values(rest)
         all["ofAll"] = true
@@ -130,8 +127,8 @@ enum HomePage {
         all["pauses"] = pauses.filter { $0.name != nil }.map { pause in
             var shown: Values = ["since": Shown.time(pause.since, now: isLive ? nil : now) as Any]
             if let name = pause.name {
-                shown["name"] = name.rawValue
-                shown["path"] = "/console/names/\(Form.encoded(name.rawValue))"
+                shown["name"] = name
+                shown["path"] = "/console/names/\(Form.encoded(name))"
             }
             return shown
         }

@@ -1,6 +1,5 @@
 import Answers
 import LiveActivity
-import Store
 import StrictJSON
 
 /// One push: its ledger live, what it showed, which devices it did not reach, and what can be done about that.
@@ -40,7 +39,7 @@ enum PushPage {
             shown["due"] = Shown.time(schedule?.schedule.scheduledTime, now: visit.now)
             shown["undo"] = schedule.map { isSoon($0, visit.now) } == true ? true : nil
         }
-        if let schedule, isScheduled || Schedule.State(rawValue: schedule.state)?.isRefused == true {
+        if let schedule, isScheduled || schedule.isRefused {
             shown["isUnsent"] = true
             body = schedule.push.object
             (state, alert) = (body?.liveActivity?["content_state"], body?.liveActivity?.object("alert"))

@@ -1,6 +1,5 @@
 import Answers
 import LiveActivity
-import Store
 import StrictJSON
 
 /// Pushes that wait for their time, or are over.

@@ -1,12 +1,14 @@
 import LiveActivity
-import Store
 import StrictJSON
 
 /// Pushes that are kept to be sent again.
 enum TemplatesPage {
+    /// A push is 5 KiB. Each page of Compose reads all templates of the app.
+    static let mostBytes = 16 << 10
+
     /// The templates that the credential may see: the templates of its names. The API has no call for templates.
     static func templates(_ visit: Visit) async throws -> [(title: String, body: [UInt8])] {
-        try await visit.console.store.console.templates(visit.app).filter { isOwn($0.body, visit) }
+        try await visit.console.gateway.records.templates(visit.app).filter { isOwn($0.body, visit) }
     }
 
     private static func isOwn(_ body: [UInt8], _ visit: Visit) -> Bool {
@@ -21,7 +23,7 @@ enum TemplatesPage {
         if !isOwn(body, visit) {
             throw ConsoleFailure(403, "A template of yours needs a name that begins with “\(prefix)”.")
         }
-        let all = try await visit.console.store.console.templates(visit.app)
+        let all = try await visit.console.gateway.records.templates(visit.app)
         if let other = all.first(where: { $0.title == title }), !isOwn(other.body, visit) {
             throw ConsoleFailure(403, "That title is taken: choose another one.")
         }
@@ -49,7 +51,7 @@ enum TemplatesPage {
         {
             return page
         }
-        try await visit.console.store.console.drop(visit.app, template: title)
+        try await visit.console.gateway.records.drop(visit.app, template: title)
         return visit.redirect(back, .removed)
     }
 }

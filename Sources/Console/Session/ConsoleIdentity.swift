@@ -1,5 +1,5 @@
+public import Answers
 public import LiveActivity
-public import Store
 
 /// A signed-in app, the credential that proved it, and the rights of that credential.
 public struct ConsoleIdentity: Sendable, Hashable {

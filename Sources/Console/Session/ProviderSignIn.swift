@@ -1,5 +1,5 @@
+import Answers
 import LiveActivity
-import Store
 
 /// Signing in through a provider of OpenID Connect: to its page, and back with a code.
 extension Console {
@@ -20,7 +20,7 @@ extension Console {
         }
         // A page of another site must not end the session that is open here.
         if request.isForeign { return .redirect("/console/sign-in") }
-        let begun = try await store.console.attempt(Self.begun(request), span: Self.attemptSpan)
+        let begun = try await gateway.records.attempt(Self.begun(request), span: Self.attemptSpan)
         guard begun.count <= Self.mostBegun else {
             let wait = "Too many sign-ins were begun. Try again in \(Shown.duration(Int64(begun.left)))."
             return signInPage(request, problem: wait, status: 429)
@@ -66,7 +66,7 @@ extension Console {
         let state = query["state"]
         let browser = request.cookie(SignInAttempt.cookieName(of: state, isSecure: request.isSecure)) ?? ""
         guard SignInAttempt.isText(state), SignInAttempt.isText(browser),
-            let record = try await store.console.take(
+            let record = try await gateway.records.take(
                 attempt: SignInAttempt.name(browser: browser, state: state)),
             let attempt = SignInAttempt(state: state, record)
         else {
@@ -105,7 +105,7 @@ extension Console {
 
     private func keep(_ attempt: SignInAttempt, _ browser: String) async throws {
         let name = SignInAttempt.name(browser: browser, state: attempt.state)
-        try await store.console.begin(attempt: name, attempt.record, life: SignInAttempt.life)
+        try await gateway.records.begin(attempt: name, attempt.record, life: SignInAttempt.life)
     }
 
     private static func refused(_ error: String, _ provider: ConsoleProvider) -> ProviderFailure {
@@ -138,7 +138,7 @@ extension Console {
             let failure = ProviderFailure(403, problem, reason: "the groups lack the scope read")
             return failed(failure, request, next: attempt.next, who: person.name)
         }
-        try await store.console.succeed(Self.begun(request), span: Self.attemptSpan)
+        try await gateway.records.succeed(Self.begun(request), span: Self.attemptSpan)
         let (next, cookie) = try await enter(identity, request, next: attempt.next, life: provider.life)
         return .redirect(next).with("Set-Cookie", cookie).about(who: person.name)
     }

@@ -1,5 +1,5 @@
+import Answers
 import LiveActivity
-import Store
 
 /// Signing in and out, and the limit of guesses.
 extension Console {
@@ -40,10 +40,10 @@ extension Console {
         // The network first: once it has its limit, app keys that a stranger invents are not stored.
         let subjects = [(network, Self.mostAttemptsOfNetwork), ("\(network) \(key)", Self.mostAttempts)]
         for (subject, most) in subjects {
-            let attempts = try await store.console.attempt(subject, span: Self.attemptSpan)
+            let attempts = try await gateway.records.attempt(subject, span: Self.attemptSpan)
             guard attempts.count > most else { continue }
             // One browser that repeats a wrong secret must not use up what its network has for others.
-            if subject != network { try await store.console.succeed(network, span: Self.attemptSpan) }
+            if subject != network { try await gateway.records.succeed(network, span: Self.attemptSpan) }
             let seconds = max(1, attempts.left / 1_000)
             let wait = "Too many sign-ins failed. Try again in \(Shown.duration(Int64(attempts.left)))."
             return signInPage(request, problem: wait, status: 429, key: key, next: form["next"])
@@ -59,7 +59,7 @@ extension Console {
         guard let identity = found else {
             return signInPage(request, problem: problem, status: 401, key: key, next: form["next"])
         }
-        for (subject, _) in subjects { try await store.console.succeed(subject, span: Self.attemptSpan) }
+        for (subject, _) in subjects { try await gateway.records.succeed(subject, span: Self.attemptSpan) }
         guard identity.scopes.contains(.read) else {
             let problem = "The \(identity.credential) lacks the scope read, which the console needs."
             return signInPage(request, problem: problem, status: 403, key: key, next: form["next"])
@@ -74,7 +74,7 @@ extension Console {
         _ identity: ConsoleIdentity, _ request: ConsoleRequest, next: String, life: Duration = ConsoleSession.life
     ) async throws -> (next: String, cookie: String) {
         let session = ConsoleSession(identity)
-        try await store.console.begin(session.id, session.record, life: life)
+        try await gateway.records.begin(session.id, session.record, life: life)
         let kept = try await join(session, request)
         var next = Self.next(next)
         if kept.first != session.id, ConsoleRequest.parts(of: next).app == nil {
@@ -89,20 +89,20 @@ extension Console {
     /// place if nobody stands there any more.
     private func join(_ new: ConsoleSession, _ request: ConsoleRequest) async throws -> [String] {
         let before = try await sessions(of: request)
-        for old in before where old.identity.app == new.identity.app { try await store.console.end(old.id) }
+        for old in before where old.identity.app == new.identity.app { try await gateway.records.end(old.id) }
         var ids = before.map { $0.identity.app == new.identity.app ? new.id : $0.id }
         if !ids.contains(new.id) {
             ids.insert(new.id, at: before.first?.id == request.sessions.first ? ids.endIndex : 0)
         }
         while ids.count > ConsoleRequest.mostSessions {
-            try await store.console.end(ids.remove(at: 1))
+            try await gateway.records.end(ids.remove(at: 1))
         }
         return ids
     }
 
     /// Ends every session of the browser: its next reader may be somebody else.
     func signOut(_ request: ConsoleRequest, _ session: ConsoleSession) async throws -> ConsoleResponse {
-        for id in [session.id] + session.others.map(\.id) { try await store.console.end(id) }
+        for id in [session.id] + session.others.map(\.id) { try await gateway.records.end(id) }
         return .redirect("/console/sign-in").with(
             "Set-Cookie", ConsoleSession.cookie([], isSecure: request.isSecure))
     }
@@ -125,7 +125,7 @@ extension Console {
     private func sessions(of request: ConsoleRequest) async throws -> [ConsoleSession] {
         var standing: [ConsoleSession] = []
         for (position, id) in request.sessions.enumerated() where id.utf8.count == 64 {
-            guard let record = try await store.console.session(id, life: ConsoleSession.life),
+            guard let record = try await gateway.records.session(id, life: ConsoleSession.life),
                 var session = ConsoleSession(id: id, record),
                 let identity = try await gateway.standing(session.identity, request.now),
                 identity.scopes.contains(.read), !standing.contains(where: { $0.identity.app == identity.app })

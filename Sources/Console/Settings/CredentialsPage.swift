@@ -1,6 +1,5 @@
 import Answers
 import LiveActivity
-import Store
 import StrictJSON
 
 /// The credentials of the app: who may do what, since when, and until when. A secret stands in the answer to the form

@@ -1,5 +1,5 @@
+import Answers
 import LiveActivity
-import Store
 import StrictJSON
 
 /// The body of `POST /api/schedules`: one schedule or an array. Each push is checked as if published at its time.
@@ -62,7 +62,7 @@ enum ScheduleBody {
         guard let due = TimeText.parse(try time.string()) else {
             throw time.error("must be a time such as 2026-11-21T18:00:00 (UTC) or 2026-11-21T19:00:00+01:00")
         }
-        guard due <= now + Schedules.horizon else { throw time.error("must not be more than 366 days ahead") }
+        guard due <= now + ScheduledTimeAnswer.horizon else { throw time.error("must not be more than 366 days ahead") }
         return (due, due >= now - grace ? nil : time.error("is in the past: it is \(TimeText.text(now)) now"))
     }
 }

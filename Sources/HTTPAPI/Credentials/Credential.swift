@@ -1,5 +1,5 @@
+import Answers
 import LiveActivity
-import Store
 
 /// The caller, as far as a secret proves it.
 enum Credential: Sendable, Hashable {

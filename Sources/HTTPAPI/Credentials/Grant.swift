@@ -1,3 +1,4 @@
+import Answers
 import LiveActivity
 import Store
 import StrictJSON

@@ -2,6 +2,7 @@ import Console
 import HTTPTypes
 import LiveActivity
 import OpenSSL
+import Store
 import StrictJSON
 import Threads
 
@@ -21,7 +22,14 @@ struct ConsoleBridge: Sendable {
             },
             standing: { identity, now in try await standing(identity, now) },
             call: { identity, call in await answer(identity, call) },
-            provider: { provider })
+            provider: { provider },
+            state: { identity, withQueue in await state(identity, withQueue: withQueue) },
+            acknowledge: { identity, alarm, isKnown, now in
+                try await acknowledge(identity, alarm, isKnown: isKnown, now)
+            },
+            records: live.current.parts.store.console, actions: ActionKind.all.map(\.rawValue),
+            now: { live.current.parts.store.time.now() },
+            problem: { Self.problem($0) })
     }
 
     private func identity(_ key: String, _ secret: String, _ now: Int64) async throws -> ConsoleIdentity? {
@@ -76,10 +84,7 @@ struct ConsoleBridge: Sendable {
         _ identity: ConsoleIdentity, _ call: ConsoleCall, _ operation: String
     ) async throws -> Answer {
         let served = live.current
-        let grant = identity.credentialID.map {
-            Grant(id: $0, scopes: identity.scopes, namePrefix: identity.namePrefix, expires: identity.expires)
-        }
-        let credential: Credential = grant.map { .issued($0) } ?? .master
+        let credential: Credential = identity.grant.map { .issued($0) } ?? .master
         var guarded = GuardedCall(
             RouteMatch(method: call.method, path: call.path[...]), query: call.query[...],
             app: served.authenticator.app(identity.app), credential,
@@ -97,6 +102,11 @@ struct ConsoleBridge: Sendable {
 }
 
 extension ConsoleIdentity {
+    /// Nil: the master secret.
+    var grant: Grant? {
+        credentialID.map { Grant(id: $0, scopes: scopes, namePrefix: namePrefix, expires: expires) }
+    }
+
     fileprivate init(_ app: AppKey, _ grant: Grant, proof: String) {
         self.init(
             app: app, credentialID: grant.id, proof: proof, scopes: grant.scopes, namePrefix: grant.namePrefix,

@@ -84,7 +84,7 @@ public final class Gateway: ListeningService {
         let responder = GatewayResponder(
             live: live, metrics: metrics, logger: logger, clock: clock, recorder: recorder,
             console: configuration.hasConsole
-                ? Console(bridge.gateway, store: store, undo: configuration.consoleUndo) : nil,
+                ? Console(bridge.gateway, undo: configuration.consoleUndo) : nil,
             signIns: SignInLimit { live.current.configuration.failedSignInsPerMinute },
             proofs: SignInLimit { GatewayResponder.falseProofsPerMinute }, rates: RateLimit(store.rates))
         let connections = OpenFiles.connectionLimit(wanted: configuration.maximumConnections)

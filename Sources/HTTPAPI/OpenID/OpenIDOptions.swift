@@ -1,6 +1,6 @@
+public import Answers
 import Console
 public import LiveActivity
-public import Store
 
 /// The provider of OpenID Connect by which people sign in to the console, and the rights of its groups.
 public struct OpenIDOptions: Sendable, Hashable {

@@ -3,8 +3,6 @@ import Redis
 
 /// Pushes that people have begun to write in the console, and alarms that they know of.
 extension ConsoleStore {
-    /// The most drafts of a credential. The oldest goes first.
-    public static let mostDrafts = 20
     static let recordLife: Duration = .seconds(7 * 86_400)
     /// As long as an `Idempotency-Key` counts.
     static let dueLife: Duration = .seconds(24 * 3_600)

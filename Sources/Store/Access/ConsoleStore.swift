@@ -4,13 +4,10 @@ import Redis
 
 /// The console's records in Redis, so that every gateway behind a balancer knows them.
 public struct ConsoleStore: Sendable {
-    /// The most templates of an app.
-    public static let mostTemplates = 100
-    /// A push is 5 KiB. Each page of Compose reads all templates of the app.
-    public static let mostTemplateBytes = 16 << 10
-
     let redis: RedisClient
     let keys: Keyspace
+    /// The most templates of an app.
+    public let mostTemplates = 100
 
     /// Keeps a session under the digest of its id, so that a reader of Redis cannot use it.
     public func begin(_ session: String, _ record: [UInt8], life: Duration) async throws(StoreError) {
@@ -82,7 +79,7 @@ public struct ConsoleStore: Sendable {
     public func keep(_ app: AppKey, template title: String, _ body: [UInt8]) async throws(StoreError) -> Bool {
         let key = keys.consoleTemplates(app)
         let isKnown = try await redis.run("HEXISTS", key, .string(title)).isOne()
-        if !isKnown, try await redis.run("HLEN", key).integer() >= Self.mostTemplates { return false }
+        if !isKnown, try await redis.run("HLEN", key).integer() >= mostTemplates { return false }
         try await redis.run("HSET", key, .string(title), .bytes(body))
         return true
     }

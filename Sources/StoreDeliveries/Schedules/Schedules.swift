@@ -13,9 +13,6 @@ public enum ScheduleCancellation: Sendable, Hashable {
 
 /// Publishes that wait for their time. They are in Redis, and any worker that sees one due commits it.
 public struct Schedules: Sendable {
-    /// The most milliseconds that a scheduled time may lie ahead. A later time is a mistake.
-    public static let horizon: Int64 = 366 * 86_400_000
-
     /// Most waiting schedules of an app. More are refused.
     package var most = 100_000
     /// A schedule goes out with its own time as timestamp. If something newer was published since, an update that is

@@ -1,3 +1,4 @@
+import Answers
 import HTTPTypes
 import LiveActivity
 import Redis

@@ -76,14 +76,14 @@ import Testing
     @Test func `drafts of one credential are no other's, and the oldest of too many goes`() async throws {
         try await GatewayFixture.run { gateway in
             let (browser, token) = try await ConsoleBrowser.start(gateway)
-            for number in 0...ConsoleStore.mostDrafts {
+            for number in 0...Draft.most {
                 let id = "0123456789abcdef012345" + (number < 10 ? "0\(number)" : "\(number)")
                 let kept = try await browser.post(
                     "/console/compose/check?draft=\(id)", ["csrf": token, "name": "n-\(number)", "state": "{}"])
                 #expect(kept.status == 200)
             }
             let app = try gateway.app
-            #expect(try await gateway.store.console.draftTitles(app, of: "master").count == ConsoleStore.mostDrafts)
+            #expect(try await gateway.store.console.draftTitles(app, of: "master").count == Draft.most)
             let secret = try await CredentialTests.create(gateway, #"{"id":"feed","scopes":["read","publish"]}"#)
             var other = ConsoleBrowser(gateway)
             _ = try await other.signIn(GatewayFixture.key, secret)
@@ -92,7 +92,7 @@ import Testing
             let removed = try await browser.post(
                 "/console/compose?draft=0123456789abcdef01234505", ["csrf": token, "action": "discard"])
             #expect(removed.header("location") == "/console/compose?notice=draft-dropped")
-            #expect(try await gateway.store.console.draftTitles(app, of: "master").count == ConsoleStore.mostDrafts - 1)
+            #expect(try await gateway.store.console.draftTitles(app, of: "master").count == Draft.most - 1)
         }
     }
 
@@ -200,7 +200,7 @@ import Testing
                         "attributes": String(repeating: "x", count: count),
                     ])
             }
-            let refused = try await keep(ConsoleStore.mostTemplateBytes)
+            let refused = try await keep(TemplatesPage.mostBytes)
             #expect(refused.status == 422 && refused.text.contains("A template has 16 KB at most."), "\(refused.text)")
             #expect(try await gateway.store.console.templates(try gateway.app).isEmpty)
             #expect(try await keep(15_000).text.contains("The template is saved."))
@@ -392,7 +392,8 @@ import Testing
             // It ends, and is raised later.
             try await gateway.store.alarms.clear(app, .expired)
             #expect(try await browser.get("/console/alarms").text.contains("No alarms."))
-            let stored = Acknowledgement(credential: "master", at: testNow, since: testNow - 1)
+            let noted = AppState.Known(credential: "master", who: nil, whoID: nil, at: testNow)
+            let stored = AlarmNote(known: noted, since: testNow - 1)
             try await gateway.store.console.acknowledge(app, .expired, stored.record)
             try await gateway.store.alarms.raise(app, .expired, reason)
             #expect(try await browser.get("/console/names").text.contains("Expired pushes"))

@@ -1,3 +1,4 @@
+import Answers
 import Curl
 import Foundation
 import LiveActivity

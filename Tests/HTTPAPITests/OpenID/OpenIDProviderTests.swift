@@ -1,3 +1,4 @@
+import Answers
 import Curl
 import LiveActivity
 import StrictJSON

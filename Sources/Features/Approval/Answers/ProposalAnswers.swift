@@ -2,6 +2,9 @@ public import LiveActivity
 
 /// A publish that a second person has to approve, and what became of it.
 public struct ProposalAnswer: WarnedAnswer {
+    /// The most characters of a reason to reject, of four bytes each at most.
+    public static let mostReason = 250
+
     public let id, kind, state: String
     public let pushIDs: [String]
     public let names: [String]

@@ -1,6 +1,5 @@
 import Answers
 import LiveActivity
-import Store
 import StrictJSON
 
 /// The lines of the console's lists that approval adds.
@@ -27,10 +26,7 @@ extension MenuEntry {
         group: .reach, path: "/console/proposals", title: "Proposals",
         waiting: StripLine(
             scope: .approve, one: "publish waits for a second person", many: "publishes wait for a second person",
-            link: "Look and decide"
-        ) { store, app, prefix, now throws(StoreError) in
-            try await store.proposals.count(app, namesFrom: prefix, now: now)
-        })
+            link: "Look and decide"))
 }
 
 extension ComposeFeature {

@@ -1,6 +1,5 @@
 import Answers
 import LiveActivity
-import Store
 import StrictJSON
 
 /// Proposals: the list, and the page of one proposal. The page says what the publish would do, in the words of the
@@ -88,7 +87,7 @@ enum ProposalsPage {
         shown["request"] = proposal.request
         shown["path"] = path(proposal.id)
         shown["change"] = "/console/compose" + Form.query(["held": "approval/\(proposal.id)/\(proposal.request)"])
-        shown["mostReason"] = Proposal.mostReason
+        shown["mostReason"] = ProposalAnswer.mostReason
         return visit.page("proposal", isWaiting ? "Approve?" : "Proposal", shown)
     }
 

@@ -1,6 +1,13 @@
+import Answers
 import LiveActivity
 import Store
 import StrictJSON
+
+extension WaitingCount {
+    static let approval = WaitingCount(page: "/console/proposals") { store, app, prefix, now throws(StoreError) in
+        try await store.proposals.count(app, namesFrom: prefix, now: now)
+    }
+}
 
 extension PublishGate {
     /// Holds what callers with the scope `propose` publish, as far as the app's rule names it. If one push of a body

@@ -101,7 +101,7 @@ struct ProposalCalls: CallGroup {
         let body = try call.object(known: ["request", "reason"])
         let reason = try body?["reason"].map { value throws(JSONError) in
             try value.identifier { text throws(IdentifierError) in
-                try checkText(text, what: "reason", maximumBytes: Proposal.mostReason * 4)
+                try checkText(text, what: "reason", maximumBytes: ProposalAnswer.mostReason * 4)
                 return text
             }
         }

@@ -51,9 +51,6 @@ public struct Proposal: Sendable, Hashable {
         public init(_ publish: Publish, wanted: Int64?) { (self.publish, self.wanted) = (publish, wanted) }
     }
 
-    /// The most characters of a reason to reject, of four bytes each at most.
-    public static let mostReason = 250
-
     /// The id of its first push, so that a repeated publish is the same proposal. A replacement has a fresh one: two of
     /// the same schedule are two proposals.
     public var id: PushID

@@ -1,6 +1,5 @@
 import Answers
 import LiveActivity
-import Store
 
 /// Reach, delivered and failed over time, of the app or of a name, from the ledgers that are kept.
 enum NumbersPage {
@@ -27,7 +26,7 @@ enum NumbersPage {
     }
 
     /// Redis's clock, which dates pushes.
-    private static func now(_ visit: Visit) -> Int64 { visit.console.store.time.now() }
+    private static func now(_ visit: Visit) -> Int64 { visit.console.gateway.now() }
 
     private static func byDay(_ name: String?, _ visit: Visit) async throws -> (Chart, isCut: Bool) {
         let day: Int64 = 86_400_000

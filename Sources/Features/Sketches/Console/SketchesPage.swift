@@ -1,6 +1,5 @@
 import Answers
 import LiveActivity
-import Store
 import StrictJSON
 
 /// Sketches of cards by attributes type: the list, and one of them with the card that it makes.

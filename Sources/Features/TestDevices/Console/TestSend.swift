@@ -1,6 +1,5 @@
 import Answers
 import LiveActivity
-import Store
 import StrictJSON
 
 /// Sends the form as it stands to one test device, through the queue as every push: the push has a ledger, and keeps

@@ -1,0 +1,5 @@
+extension CredentialScope {
+    static let ofFeatures: [[CredentialScope]] = [
+        approval
+    ]
+}
