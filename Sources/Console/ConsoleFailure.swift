@@ -15,7 +15,7 @@ struct ConsoleFailure: Error {
 
     /// The error that the API answered.
     init(_ answer: ConsoleAnswer) {
-        let body = try? ErrorAnswer(answer: answer.body)
+        let body = try? ErrorAnswer(answer)
         self.init(
             answer.status, body?.error ?? "The gateway answered \(answer.status).", path: body?.details?.path)
         (plain, location) = (body?.details?.error, body?.details?.location)

@@ -1,3 +1,6 @@
+public import Answers
+import StrictJSON
+
 /// The console's way to the gateway, and to Redis behind it. The console sees and changes an app through the calls of
 /// the API, so each page shows what the API answers, and each change is checked, counted and refused as the API would.
 /// `AppState` and `ConsoleRecords`, which no call of the API is about, come through here too.
@@ -63,10 +66,22 @@ public struct ConsoleCall: Sendable {
     public var now: Int64
 }
 
-/// The API's answer.
+/// The API's answer. A page takes its value as it is. Nobody writes and reads it as JSON in between.
 public struct ConsoleAnswer: Sendable {
     public var status: Int
-    public var body: [UInt8]
+    /// Nil: the body is somebody's text, or there is none.
+    fileprivate let value: (any AnswerBody)?
+    private let bytes: [UInt8]
 
-    public init(status: Int, body: [UInt8]) { (self.status, self.body) = (status, body) }
+    public init(status: Int, body: [UInt8]) { (self.status, value, bytes) = (status, nil, body) }
+    public init(status: Int, value: any AnswerBody) { (self.status, self.value, bytes) = (status, value, []) }
+
+    /// As on the wire.
+    public var body: [UInt8] { value?.answerJSON.bytes ?? bytes }
+}
+
+extension AnswerBody {
+    init(_ answer: ConsoleAnswer) throws(JSONError) {
+        if let value = answer.value as? Self { self = value } else { self = try Self(answer: answer.body) }
+    }
 }

@@ -40,14 +40,14 @@ struct Visit: Sendable {
     @discardableResult
     func call(
         _ method: String, _ path: String, query: String = "", _ body: JSON? = nil, key: String? = nil
-    ) async throws -> [UInt8] {
+    ) async throws -> ConsoleAnswer {
         let answer = await answer(method, path, query: query, body, key: key)
         guard (200..<300).contains(answer.status) else { throw ConsoleFailure(answer) }
-        return answer.body
+        return answer
     }
 
     func get<Body: AnswerBody>(_ path: String, query: String = "") async throws -> Body {
-        try Body(answer: await call("GET", path, query: query))
+        try Body(await call("GET", path, query: query))
     }
 
     /// About how many targets a push to everyone who follows will have, while its ledger still counts them. Nil: the
@@ -64,15 +64,17 @@ struct Visit: Sendable {
 
     /// The API's answer to a GET. Nil if it is a 404.
     func find<Body: AnswerBody>(_ path: String, query: String = "") async throws -> Body? {
-        try await find(path, query: query).map { try Body(answer: $0) }
+        try await found(path, query: query).map { try Body($0) }
     }
 
     /// The bytes of an answer that somebody else wrote, such as a schema.
-    func find(_ path: String, query: String = "") async throws -> [UInt8]? {
+    func find(_ path: String) async throws -> [UInt8]? { try await found(path)?.body }
+
+    private func found(_ path: String, query: String = "") async throws -> ConsoleAnswer? {
         let answer = await answer("GET", path, query: query)
         if answer.status == 404 { return nil }
         guard (200..<300).contains(answer.status) else { throw ConsoleFailure(answer) }
-        return answer.body
+        return answer
     }
 
     /// A page of a list. A call of the API reads a bounded part, so a filter may leave its answer short: then this

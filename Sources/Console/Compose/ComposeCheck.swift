@@ -43,7 +43,7 @@ struct ComposeCheck {
                 throw ComposeForm.Problem(field: "send_at", message: message)
             }
             let answer = try DryRunAnswer(
-                answer: await visit.call("POST", "/api/push/validate", query: counts ? "" : "reach=false", push))
+                await visit.call("POST", "/api/push/validate", query: counts ? "" : "reach=false", push))
             if let first = answer.pushes.first { show(first, compose, visit, counts: counts) }
             shown["warnings"] = (answer.warned.warnings ?? []).map(Self.words)
         } catch {

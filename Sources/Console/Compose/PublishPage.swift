@@ -83,7 +83,7 @@ enum PublishPage {
         // A publish that a feature holds does not also wait for the seconds in which it can be taken back.
         guard visit.console.undo > .zero, !asks else {
             let answer = try await visit.call("POST", "/api/push", push, key: key)
-            let accepted = try AcceptedAnswer(answer: answer)
+            let accepted = try AcceptedAnswer(answer)
             return waits(accepted.held, accepted.heldID, visit)
                 ?? visit.redirect("/console/pushes/\(accepted.pushIDs.first ?? "")")
         }
@@ -102,8 +102,7 @@ enum PublishPage {
     private static func schedule(
         _ push: JSON, at time: String, key: String?, _ visit: Visit
     ) async throws -> SchedulesAnswer {
-        try SchedulesAnswer(
-            answer: await visit.call("POST", "/api/schedules", body(push, at: time), key: key))
+        try SchedulesAnswer(await visit.call("POST", "/api/schedules", body(push, at: time), key: key))
     }
 
     /// The page of a publish that is held. Nil: it is not.
@@ -119,8 +118,7 @@ enum PublishPage {
             throw ComposeForm.Problem(field: "send_at", message: "is required: the schedule waits for its time")
         }
         let path = "/api/schedules/\(Form.encoded(schedule))"
-        let made = try SchedulesAnswer(
-            answer: await visit.call("PUT", path, body(push, at: TimeText.plainText(time))))
+        let made = try SchedulesAnswer(await visit.call("PUT", path, body(push, at: TimeText.plainText(time))))
         return waits(made.held, made.heldID, visit)
             ?? visit.redirect("/console/pushes/\(Form.encoded(schedule))", .scheduleChanged)
     }

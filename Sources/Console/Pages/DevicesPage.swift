@@ -125,7 +125,7 @@ enum DevicesPage {
             return page
         }
         let answer = try ForgottenAnswer(
-            answer: await visit.call(
+            await visit.call(
                 "POST", "/api/channels/uninstall", [["channel_id": .string(id), "device_type": "ios"]]))
         return visit.redirect("/console/devices", answer.unknown == nil ? .forgotten : .nothingForgotten)
     }

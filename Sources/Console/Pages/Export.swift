@@ -125,7 +125,7 @@ extension Export {
         let filter = String(Form.query(fields).dropFirst())
         let read: @Sendable (String) async throws -> Page = { position in
             let query = [position, filter].filter { !$0.isEmpty }.joined(separator: "&")
-            let answer = try await visit.call("GET", path, query: query)
+            let answer = try await visit.call("GET", path, query: query).body
             // A body of a request may be in it, which may be as deep as a document.
             let depth = 2 * JSONDocument.defaultMaximumDepth
             let page = try JSONDocument(answer, maximumDepth: depth).root.object()

@@ -25,7 +25,7 @@ enum CredentialsPage {
         ])
         let answer = await visit.answer("POST", "/api/credentials", body)
         guard answer.status == 201 else { return try await list(visit, refused: ConsoleFailure(answer)) }
-        return secret(try MadeCredentialAnswer(answer: answer.body), visit)
+        return secret(try MadeCredentialAnswer(answer), visit)
     }
 
     static func rotate(_ visit: Visit) async throws -> ConsoleResponse {
@@ -38,7 +38,7 @@ enum CredentialsPage {
         let keep = visit.form.number("keep", in: 0...2_592_000) ?? 86_400
         let made = try await visit.call(
             "POST", "/api/credentials/\(Form.encoded(id))/rotate", ["keep": .integer(keep)])
-        return secret(try MadeCredentialAnswer(answer: made), visit)
+        return secret(try MadeCredentialAnswer(made), visit)
     }
 
     static func revoke(_ visit: Visit) async throws -> ConsoleResponse {

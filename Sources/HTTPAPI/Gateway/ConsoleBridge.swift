@@ -72,6 +72,7 @@ struct ConsoleBridge: Sendable {
         let operation = UUIDBytes.random().description
         do {
             let answer = try await perform(identity, call, operation)
+            if let value = answer.value { return ConsoleAnswer(status: answer.status, value: value) }
             return ConsoleAnswer(status: answer.status, body: answer.body)
         } catch {
             let error = APIError(thrown: error)

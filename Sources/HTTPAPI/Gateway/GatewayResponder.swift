@@ -84,7 +84,7 @@ struct GatewayResponder: HTTPResponder {
             let source = GuardedCall.Source(
                 responder: self, request: request, body: body, address: address(of: request, context.channel),
                 isGuess: Authenticator.holdsSecret(request.headers))
-            answer = try await perform(match, source, served, &record)
+            answer = try await perform(match, source, served, &record).written
             // So that the OpenAPI document tells the truth. Each test that calls the gateway checks it.
             assert(match.endpoint?.declares(answer) ?? true, "\(record.route) answers in another form")
         } catch {

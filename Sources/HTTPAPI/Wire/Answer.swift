@@ -12,8 +12,13 @@ struct Answer: Sendable {
     static let prometheusType = "text/plain; version=0.0.4; charset=utf-8"
     /// The most warnings that are shown. The rest are only counted.
     static let maximumWarnings = 100
+    private enum Body: Sendable {
+        case value(any AnswerBody)
+        case bytes([UInt8])
+    }
+
     let status: Int
-    let body: [UInt8]
+    private var content: Body
     /// The type of the body, which the endpoint's row names. Nil: there is no type for it.
     private(set) var form: (any AnswerBody.Type)?
     /// The media type. Nil: the endpoint's.
@@ -33,9 +38,8 @@ struct Answer: Sendable {
     /// The call only looked, so the log of actions does not have it.
     var changedNothing = false
 
-    init<Body: AnswerBody>(_ status: Int, _ body: Body) {
-        self.init(status, json: body.answerJSON.bytes)
-        form = Body.self
+    init<Value: AnswerBody>(_ status: Int, _ body: Value) {
+        (self.status, content, form) = (status, .value(body), Value.self)
     }
 
     /// - Parameters:
@@ -53,7 +57,25 @@ struct Answer: Sendable {
     }
 
     /// A body that is JSON already.
-    init(_ status: Int, json: [UInt8]) { (self.status, body) = (status, json) }
+    init(_ status: Int, json: [UInt8]) { (self.status, content) = (status, .bytes(json)) }
+
+    /// The bytes of the body. A value is written each time that they are asked for.
+    var body: [UInt8] {
+        switch content {
+        case .value(let value): value.answerJSON.bytes
+        case .bytes(let bytes): bytes
+        }
+    }
+
+    /// The body, for a caller in this process. Nil: it is no value of a type.
+    var value: (any AnswerBody)? { if case .value(let value) = content { value } else { nil } }
+
+    /// The same answer, whose body is written once for everyone who asks for its bytes.
+    var written: Answer {
+        var answer = self
+        answer.content = .bytes(body)
+        return answer
+    }
 
     /// The 304 for a caller that has this answer already. Nil: the answer has no tag, or another one.
     func unchanged(for headers: HTTPFields) -> Answer? {
@@ -74,9 +96,7 @@ struct Answer: Sendable {
     }
 
     init(_ status: Int, text: String, type: String? = nil) {
-        self.status = status
-        body = Array(text.utf8)
-        self.type = type
+        (self.status, content, self.type) = (status, .bytes(Array(text.utf8)), type)
     }
 
     static let empty = Answer(204, text: "")
@@ -94,6 +114,7 @@ struct Answer: Sendable {
     }
 
     func response(_ endpointType: String = jsonType) -> Response {
+        let body = body
         var headers = HTTPFields()
         if !body.isEmpty { headers[.contentType] = type ?? endpointType }
         // Caches must not keep responses, because each one is for one moment and one caller.

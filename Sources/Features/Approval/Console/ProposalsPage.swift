@@ -101,7 +101,7 @@ enum ProposalsPage {
     ) async -> (PreviewAnswer?, warnings: [String], problem: String?) {
         let pushes = JSON.array(proposal.pushes.map { JSON($0) })
         let answer = await visit.answer("POST", "/api/push/validate", pushes)
-        guard (200..<300).contains(answer.status), let checked = try? DryRunAnswer(answer: answer.body) else {
+        guard (200..<300).contains(answer.status), let checked = try? DryRunAnswer(answer) else {
             return (nil, [], ConsoleFailure(answer).message)
         }
         return (checked.pushes.first, (checked.warned.warnings ?? []).map(ComposeCheck.words), nil)

@@ -19,7 +19,7 @@ enum TestSend {
                 throw ConsoleFailure(404, "The test device \(device) was removed meanwhile.")
             }
             let push = try compose.push(to: channel)
-            let answer = try AcceptedAnswer(answer: await visit.call("POST", "/api/push", push))
+            let answer = try AcceptedAnswer(await visit.call("POST", "/api/push", push))
             draft.problem = nil
             try await visit.keep(draft)
             return .redirect(
