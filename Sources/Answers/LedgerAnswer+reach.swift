@@ -12,10 +12,16 @@ extension LedgerAnswer {
     /// Whether more targets failed than got the push.
     public var mostlyFailed: Bool { outcomes.failed > outcomes.delivered }
 
-    /// The state, and for a push that is done but for some: whom it reached.
+    /// Whether more targets failed or came too late than got the push.
+    public var mostlyMissed: Bool { outcomes.failed + outcomes.expired > outcomes.delivered }
+
+    /// The state, and for a push that is over: whom it reached, unless the state says it.
     public var stateText: String {
-        guard state == "done", let reached, reached < 100 else { return state }
-        return reached == 0 ? "done, reached nobody" : "done, reached \(max(1, Int(reached))) %"
+        guard let reached, ["done", "failed", "expired", "superseded", "cancelled"].contains(state) else {
+            return state
+        }
+        if reached == 0 { return state == "done" ? "done, reached nobody" : state }
+        return state == "done" && reached == 100 ? state : "\(state), reached \(max(1, Int(reached))) %"
     }
 
     /// Targets with an outcome.

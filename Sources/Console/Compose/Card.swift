@@ -41,14 +41,15 @@ struct Card {
         }
         let details = parts.prefix(Self.mostDetails)
         let nothing = state != nil ? "An empty content state" : isEnd ? "Ends as it stands" : "No content state"
+        // A value that the card lacks is said too: the page around it may have one of the same name.
         var shown: Values = [
-            "app": app, "name": name.isEmpty ? "the name" : name, "headline": headline?.text ?? nothing,
+            "progress": false, "alert": false, "drawing": false, "isEnd": isEnd, "app": app,
+            "name": name.isEmpty ? "the name" : name, "headline": headline?.text ?? nothing,
             "details": details.map { ["key": Self.label($0.key), "text": $0.text] as Values },
             "leading": (headline?.text ?? "·").short(12), "trailing": (details.first?.text ?? "").short(9),
         ]
         if parts.count > details.count { shown["more"] = parts.count - details.count }
         if let progress = Self.progress(members) { shown["progress"] = progress }
-        if isEnd { shown["isEnd"] = true }
         // An end without a state leaves the card as it was.
         if let drawing, state != nil { shown["drawing"] = drawing.markup(self) }
         if let alert, let title = Self.alertText(alert["title"]) {

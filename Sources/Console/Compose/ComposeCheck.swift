@@ -44,10 +44,22 @@ struct ComposeCheck {
             }
             let answer = try DryRunAnswer(
                 await visit.call("POST", "/api/push/validate", query: counts ? "" : "reach=false", push))
+            try await checkIsOpen(compose, visit)
             if let first = answer.pushes.first { show(first, compose, visit, counts: counts) }
             shown["warnings"] = (answer.warned.warnings ?? []).map(Self.words)
         } catch {
             refuse(await Self.problem(error, compose, visit))
+        }
+    }
+
+    /// Refuses an update of a closed name, which the API would refuse. Until its time a start may open the name.
+    private func checkIsOpen(_ compose: ComposeForm, _ visit: Visit) async throws {
+        guard compose.event == "update", try compose.sendAt() == nil, compose.schedule == nil, compose.held == nil
+        else { return }
+        let activity: ActivityAnswer? = try? await visit.find("/api/activities/\(Form.encoded(compose.name))")
+        if activity?.ended == true {
+            let message = "was closed by an end. It takes updates again once a start or a new card opens it"
+            throw ComposeForm.Problem(field: "name", message: message)
         }
     }
 

@@ -35,7 +35,7 @@ struct ComposeForm {
         self.now = form.number("at", in: seconds - 86_400...seconds + 86_400) ?? seconds
     }
 
-    var name: String { form.text("name") ?? "" }
+    var name: String { form.name() ?? "" }
     var event: String { form.text("event") ?? "update" }
     /// The schedule that the form changes. Nil: it makes another push.
     var schedule: String? { form.text("schedule") }

@@ -73,7 +73,7 @@ struct Draft {
 
     /// The entry in the list of drafts.
     func title(now: Int64) -> DraftTitle {
-        let name = form.text("name") ?? "no name yet"
+        let name = form.name() ?? "no name yet"
         let shown = String(name.unicodeScalars.prefix(DraftTitle.mostScalars))
         return DraftTitle(id: id, text: "\(form.text("event") ?? "update") of \(shown)", savedAt: now)
     }

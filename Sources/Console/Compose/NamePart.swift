@@ -36,6 +36,7 @@ struct NamePart {
         ])
         if wrong == "state" { shown["wrong-state"] = true }
         if let activity {
+            shown["isStart"] = compose.event == "start"
             shown["followers"] = Shown.count(activity.tokens, "follower", "followers")
             shown["broadcasts"] = activity.broadcast?.state == "live" ? true : nil
             shown["lastPush"] = activity.lastContentState.flatMap { last in

@@ -63,7 +63,8 @@ struct ReachText {
                 + " The name's broadcast channel brings it to its subscribers."
         }
         let also = isBroadcast ? " The name's broadcast channel brings it to all its subscribers too." : ""
-        let counted = isScheduled ? " This counts who follows now." : ""
+        let counted =
+            !isScheduled ? "" : isStart ? " This counts the start tokens of now." : " This counts who follows now."
         let how =
             compose.alert == nil
             ? "without an alert"

@@ -111,9 +111,14 @@ struct SchemaFields {
         if compose.event == "start" { return compose.form.text("attributes_type") }
         guard !compose.name.isEmpty else { return nil }
         let activity: ActivityAnswer? = try? await visit.find("/api/activities/\(Form.encoded(compose.name))")
+        return await type(of: compose.name, activity, visit)
+    }
+
+    /// The attributes type of a name's cards: its own, or that of the schema which fits best.
+    static func type(of name: String, _ activity: ActivityAnswer?, _ visit: Visit) async -> String? {
         if let type = activity?.attributesType { return type }
         let listing: SchemasAnswer? = try? await visit.get("/api/schemas")
-        return listing.flatMap { best($0, compose) }
+        return listing.flatMap { best($0, name) }
     }
 
     /// The fields of the name's type, or of the type that a start gives. Nil without a schema.
@@ -122,17 +127,17 @@ struct SchemaFields {
         guard let listing: SchemasAnswer = try? await visit.get("/api/schemas"), !listing.schemas.isEmpty else {
             return nil
         }
-        guard let type = given ?? best(listing, compose),
+        guard let type = given ?? best(listing, compose.name),
             let document: [UInt8] = try? await visit.find("/api/schemas/\(Form.encoded(type))"),
             let schema = try? JSONDocument(document).root.object().object("content_state")
         else { return nil }
         return SchemaFields(type: type, schema: schema)
     }
 
-    private static func best(_ listing: SchemasAnswer, _ compose: ComposeForm) -> String? {
+    private static func best(_ listing: SchemasAnswer, _ name: String) -> String? {
         let fitting = listing.schemas.filter(\.contentState).compactMap { schema -> (type: String, fit: Int)? in
             let names = (try? schema.names.value?.array()) ?? []
-            let fits = names.compactMap { try? $0.string() }.compactMap { fit($0, compose.name) }
+            let fits = names.compactMap { try? $0.string() }.compactMap { fit($0, name) }
             return fits.max().map { (schema.attributesType, $0) }
         }
         return fitting.max { ($0.fit, $1.type) < ($1.fit, $0.type) }?.type

@@ -11,6 +11,11 @@ struct StatusStrip: Sendable {
 
     private var isPaused: Bool { state?.pauses?.contains { $0.name == nil } ?? false }
 
+    private var isWithoutWorker: Bool { state?.workers.map { !$0.contains(where: \.isAtWork) } ?? false }
+
+    /// Whether nothing of the app is sent now.
+    var isHalted: Bool { isPaused || isWithoutWorker }
+
     /// The pause of one name, in a sentence.
     func obstacle(of name: String) -> String? {
         guard !isPaused, state?.pauses?.contains(where: { $0.name == name }) == true else { return nil }
@@ -32,7 +37,6 @@ struct StatusStrip: Sendable {
         guard let state else { return [:] }
         guard let pauses = state.pauses else { return ["unknown": true] }
         let pause = pauses.first { $0.name == nil }
-        let isWithoutWorker = state.workers.map { !$0.contains(where: \.isAtWork) } ?? false
         let told = alarms.filter { $0.known == nil }
         let isOneLine = isShort && told.count > 1
         return values([

@@ -20,7 +20,7 @@ enum ActionsPage {
         let query = visit.query
         let days = DayRange(query)
         let filter: KeyValuePairs = [
-            "action": query.text("action"), "name": query.text("name"), "credential": query.text("credential"),
+            "action": query.text("action"), "name": query.name(), "credential": query.text("credential"),
             "from": days.from, "to": days.to,
         ]
         let file = try await Export.file(
@@ -33,7 +33,7 @@ enum ActionsPage {
             "actions", "Action log",
             values([
                 "actions": rows, "empty": rows.isEmpty ? true : nil, "isPart": page.next == nil ? nil : true,
-                "wantedName": query.text("name") ?? "", "wantedCredential": query.text("credential") ?? "",
+                "wantedName": query.name() ?? "", "wantedCredential": query.text("credential") ?? "",
                 "from": query.text("from") ?? "", "to": query.text("to") ?? "",
                 "choices": Options.list(choices, chosen: query["action"]),
                 "pager": Pager.values(visit, next: page.next, keeping: ["action", "name", "credential", "from", "to"]),

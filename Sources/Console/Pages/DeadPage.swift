@@ -7,7 +7,7 @@ enum DeadPage {
     private static let filters = ["name", "from", "to"]
 
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
-        let (days, wanted) = (DayRange(visit.query), visit.query.text("name"))
+        let (days, wanted) = (DayRange(visit.query), visit.query.name())
         let file = try await Export.file(visit, "/api/dead", "dead", columns: DeadLetterAnswer.memberNames) { letter in
             days.contains(letter.text("at") ?? "") && (wanted == nil || letter.text("name") == wanted)
         }
@@ -47,7 +47,7 @@ enum DeadPage {
         _ visit: Visit, after position: String?, limit: Int
     ) async throws -> (rows: [DeadLetterAnswer], next: String?) {
         let source = visit.form.has("do") ? visit.form : visit.query
-        let (days, wanted) = (DayRange(source), source.text("name"))
+        let (days, wanted) = (DayRange(source), source.name())
         return try await visit.list(
             "/api/dead", \DeadLettersAnswer.dead, next: \.next, [:], limit: limit, after: position,
             where: { days.contains($0.at) && (wanted == nil || $0.name == wanted) })

@@ -9,9 +9,9 @@ enum DevicesPage {
     static func find(_ visit: Visit) async throws -> ConsoleResponse {
         let query = visit.query
         if let id = query.text("id") {
-            let path = "/console/devices/\(Form.encoded(id))" + Form.query(["name": query.text("name")])
+            let path = "/console/devices/\(Form.encoded(id))" + Form.query(["name": query.name()])
             // A question about one name is about one device.
-            if query.text("name") != nil { return .redirect(path) }
+            if query.name() != nil { return .redirect(path) }
             let known = await visit.answer("GET", "/api/channels/\(Form.encoded(id))")
             if known.status == 200 { return .redirect(path) }
         }
@@ -60,7 +60,7 @@ enum DevicesPage {
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let id = visit.parameter("device")
         let path = "/console/devices/\(Form.encoded(id))"
-        let wanted = visit.query.text("name")
+        let wanted = visit.query.name()
         let found: ChannelStoryAnswer? = try await visit.find("/api/channels/\(Form.encoded(id))")
         // A push from yesterday may name a device of which nothing is kept. The question about it has an answer.
         guard found != nil || wanted != nil else {
@@ -110,7 +110,7 @@ enum DevicesPage {
         let answer: ExplanationAnswer = try await visit.get(path)
         let last = answer.lastPush.map { PushValues(ledger: $0, now: visit.now).row }
         return values([
-            "name": name, "gets": answer.getsNextUpdate ? true : nil,
+            "push": false, "name": name, "gets": answer.getsNextUpdate ? true : nil,
             "reasons": answer.reasons.map { Shown.plain($0.text) }, "last": last,
         ])
     }

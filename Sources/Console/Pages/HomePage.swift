@@ -43,7 +43,8 @@ enum HomePage {
     static func pause(_ visit: Visit) async throws -> ConsoleResponse {
         let isPause = visit.form["to"] == "pause"
         if isPause {
-            let sentence = "Nothing of \(visit.app) is sent until you resume it. Pushes are accepted and kept."
+            let sentence =
+                "Within a second nothing of \(visit.app) is sent, until you resume it. Pushes are accepted and kept."
             if let page = visit.confirmation("Pause the app?", sentence, button: "Pause", back: "/console") {
                 return page
             }
@@ -100,7 +101,7 @@ enum HomePage {
         return values([
             "strip": standing.strip(now: now, for: visit.session.identity), "prefix": prefix,
             "known": known > 0 ? Shown.count(known, "alarm is known", "alarms are known") : nil,
-            "hasAlarms": standing.alarms.isEmpty ? nil : true,
+            "isCalm": isCalm(standing),
             "pauses": pauses.compactMap { pause -> Values? in
                 guard let name = pause.name else { return nil }
                 return values([
@@ -114,6 +115,9 @@ enum HomePage {
         ])
     }
 
+    /// Whether the strip tells of nothing that keeps pushes from going out.
+    private static func isCalm(_ standing: StatusStrip) -> Bool { standing.alarms.isEmpty && !standing.isHalted }
+
     private static func all(
         _ standing: StatusStrip, _ identity: ConsoleIdentity, _ pauses: [PauseAnswer], _ workers: [AppState.Worker],
         _ now: Int64, isLive: Bool, _ rest: KeyValuePairs<String, Any?>
@@ -123,7 +127,7 @@ enum HomePage {
         all["strip"] = standing.strip(now: isLive ? nil : now, for: identity)
         let known = standing.alarms.count { $0.known != nil }
         all["known"] = known > 0 ? Shown.count(known, "alarm is known", "alarms are known") : nil
-        all["hasAlarms"] = standing.alarms.isEmpty ? nil : true
+        all["isCalm"] = isCalm(standing)
         all["pauses"] = pauses.filter { $0.name != nil }.map { pause in
             var shown: Values = ["since": Shown.time(pause.since, now: isLive ? nil : now) as Any]
             if let name = pause.name {

@@ -6,7 +6,7 @@ import StrictJSON
 enum NamesPage {
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let query = visit.query
-        if let name = query.text("name") { return .redirect("/console/names/\(Form.encoded(name))") }
+        if let name = query.name() { return .redirect("/console/names/\(Form.encoded(name))") }
         let ended: String? = query["show"] == "open" ? "false" : query["show"] == "closed" ? "true" : nil
         let filter: KeyValuePairs = [
             "contains": query.text("contains"), "ended": ended, "followed": query["show"] == "followed" ? "true" : nil,
@@ -54,7 +54,8 @@ enum NamePage {
         let last = activity?.lastContentState
         let closed = activity?.ended ?? false
         let state = last?.contentState.value
-        let drawing = await visit.drawing(activity?.attributesType)
+        let type = await SchemaFields.type(of: name, activity, visit)
+        let drawing = await visit.drawing(type)
         func compose(_ event: String) -> String { "/console/compose" + Form.query(["name": name, "event": event]) }
         return visit.page(
             "name", name,
@@ -73,7 +74,7 @@ enum NamePage {
                 "card": state.map {
                     Card(
                         app: visit.app.rawValue, name: name, state: $0, isEnd: last?.event == "end", drawing: drawing,
-                        type: activity?.attributesType, now: visit.now
+                        type: type, now: visit.now
                     ).values
                 }, "state": state.map { JSONLayout.lines($0) },
             ]))
@@ -84,7 +85,8 @@ enum NamePage {
         let path = "/console/names/\(Form.encoded(name))"
         let isPause = visit.form["to"] == "pause"
         if isPause {
-            let sentence = "Nothing of \(name) is sent until you resume it. Pushes are accepted and kept."
+            let sentence =
+                "Within a second nothing of \(name) is sent, until you resume it. Pushes are accepted and kept."
             if let page = visit.confirmation("Pause this name?", sentence, button: "Pause", back: path) { return page }
         }
         try await visit.call("POST", isPause ? "/api/pause" : "/api/resume", ["name": .string(name)])

@@ -16,7 +16,8 @@ enum PushPage {
         let content: ContentAnswer? = try await visit.find(path + "/content")
         // The API answers all of them, so a long list is read only if it is asked for.
         let unreached = push.ledger.pruned + push.ledger.failed
-        let isLong = unreached > 2_000 && visit.query["channels"] != "all"
+        let asked = visit.query.text("device")
+        let isLong = unreached > 2_000 && visit.query["channels"] != "all" && asked == nil
         let unlit: UnlitChannelsAnswer? = isLong ? nil : try await visit.find(path + "/channels")
         let channels = unlit?.channels ?? []
         let dead: DeadLetterAnswer? = try await visit.find("/api/dead/\(Form.encoded(id))")
@@ -56,7 +57,7 @@ enum PushPage {
             var type = sent?.text("attributes_type") ?? sent?.text("attributes-type")
             if type == nil {
                 let activity: ActivityAnswer? = try? await visit.find("/api/activities/\(Form.encoded(name))")
-                type = activity?.attributesType
+                type = await SchemaFields.type(of: name, activity, visit)
             }
             shown["card"] =
                 Card(
@@ -73,7 +74,7 @@ enum PushPage {
             let question = Form.query([isOfSomeNames ? "device" : "name": isOfSomeNames ? device : name])
             return values([
                 "device": device,
-                "path": (isOfSomeNames ? page(visit) : "/console/devices/\(Form.encoded(device))") + question,
+                "path": (isOfSomeNames ? page(visit) : "/console/devices/\(Form.encoded(device))") + question + "#why",
                 "outcome": channel.outcome, "reason": channel.reason,
                 "meaning": ReasonText.meaning(channel.reason),
             ])
@@ -86,10 +87,11 @@ enum PushPage {
         let (targets, delivered) = (push.ledger.targets, push.ledger.delivered)
         shown["reachedAll"] = delivered == targets && targets > 0 ? true : nil
         shown["forNobody"] = targets == 0 ? true : nil
-        shown["ofSomeNames"] = isOfSomeNames ? true : nil
         shown["wanted"] = visit.query["device"]
-        if let device = visit.query.text("device") {
-            shown["explained"] = try await DevicesPage.explained(visit, name, device)
+        if let asked {
+            var explained = try await DevicesPage.explained(visit, name, asked)
+            explained["push"] = outcome(of: asked, channels, push.isFinal)
+            shown["explained"] = explained
         }
         shown["what"] = Shown.capitalized(push.ledger.event)
         if let dead {
@@ -99,6 +101,17 @@ enum PushPage {
             ])
         }
         return visit.page("push", "\(Shown.capitalized(push.ledger.event)) of \(name)", shown)
+    }
+
+    /// What became of the push for one device, as far as it is known.
+    private static func outcome(of device: String, _ channels: [UnlitChannelAnswer], _ isFinal: Bool) -> Values {
+        guard let found = channels.first(where: { haveSameBytes($0.channelID, device) }) else {
+            return ["device": device, isFinal ? "isUnknown" : "isOpen": true]
+        }
+        return values([
+            "device": device, "missed": found.outcome, "reason": found.reason,
+            "meaning": ReasonText.meaning(found.reason),
+        ])
     }
 
     static func live(_ visit: Visit) async throws -> ConsoleResponse {

@@ -50,10 +50,12 @@ struct PushValues {
     /// The targets that the push has or will have.
     private var whole: Int { max(ledger.targets, expected ?? 0) }
 
-    /// The colour of the state: a push can be done and have reached hardly anybody.
+    /// The colour of the state. It tells whom the push reached: a push can be done and have reached hardly anybody, or
+    /// have failed for the last device alone.
     private var mood: String {
-        guard state == "done" else { return state }
-        return ledger.mostlyFailed ? "failed" : ledger.targets == 0 && ledger.reached == 0 ? "expired" : state
+        guard ["done", "failed"].contains(state), let reached = ledger.reached else { return state }
+        if ledger.mostlyMissed { return "failed" }
+        return reached == 0 ? state == "done" ? "expired" : state : state == "done" ? state : "partly"
     }
 
     /// For a row of a list.
@@ -148,6 +150,8 @@ enum ReasonText {
         "Quarantined": "APNs rejected many tokens at once: these wait for a decision",
         "Timeout": "Apple gave no answer in time", "ConnectionLost": "the connection to Apple broke",
         "ConnectionFailed": "Apple was not reached", "Dismissed": "the user dismissed the name's card",
+        "NameEnded": "an end had closed the name", "TimestampBehind": "a newer push had gone out before it",
+        "QueueFull": "too many pushes of the name waited",
     ]
 
     /// A reason of APNs's in words. Nil: there are none, so the page shows the reason alone.

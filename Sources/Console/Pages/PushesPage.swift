@@ -13,7 +13,7 @@ enum PushesPage {
         let query = visit.query
         let (days, person) = (DayRange(query), query.text("person"))
         let filter: KeyValuePairs = [
-            "name": query.text("name"), "state": query.text("state"), "event": query.text("event"), "from": days.from,
+            "name": query.name(), "state": query.text("state"), "event": query.text("event"), "from": days.from,
             "to": days.to,
         ]
         let file = try await Export.file(visit, "/api/pushes", "pushes", columns: LedgerAnswer.memberNames, filter) {
@@ -30,7 +30,7 @@ enum PushesPage {
             "pushes", "Pushes",
             values([
                 "pushes": rows, "empty": rows.isEmpty ? true : nil, "isPart": page.next == nil ? nil : true,
-                "name": query.text("name") ?? "", "from": query.text("from") ?? "", "to": query.text("to") ?? "",
+                "name": query.name() ?? "", "from": query.text("from") ?? "", "to": query.text("to") ?? "",
                 "span": days.isOfDays ? nil : days.words,
                 "person": person ?? "",
                 "events": Options.list(["", "start", "update", "end"], chosen: query["event"], empty: "Any event"),

@@ -63,6 +63,9 @@ struct Form: Sendable {
         return text.isEmpty ? nil : text
     }
 
+    /// A name as it was written: blanks at its ends are of the name. Nil if nothing else is there.
+    func name() -> String? { text("name").map { _ in self["name"] } }
+
     /// A whole number in `range`. Nil if the field is empty or holds anything else. Every number of a form has a range,
     /// because an overflow ends the whole gateway.
     func number(_ name: String, in range: ClosedRange<Int>) -> Int? {

@@ -27,8 +27,18 @@ struct Templates: Sendable {
 
 /// Text of others as it may stand in an element or an attribute.
 enum HTMLText {
-    /// Escapes a text that a reader sees, and marks hidden characters: `⟨U+200B⟩`.
+    /// Escapes a text that a reader sees. Hidden characters get marks (`⟨U+200B⟩`), and blanks at its ends `␠`.
     static func mark(_ text: String, into output: inout [UInt8]) {
+        let isBlank: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") }
+        let head = text.utf8.prefix(while: isBlank).count
+        let inner = text.utf8.dropFirst(head)
+        let tail = inner.reversed().prefix(while: isBlank).count
+        for _ in 0..<head { output += "␠".utf8 }
+        markHidden(String(decoding: inner.dropLast(tail), as: UTF8.self), into: &output)
+        for _ in 0..<tail { output += "␠".utf8 }
+    }
+
+    private static func markHidden(_ text: String, into output: inout [UInt8]) {
         guard text.unicodeScalars.contains(where: isMarked) else { return escape(text, into: &output) }
         for scalar in text.unicodeScalars {
             let code = String(scalar.value, radix: 16, uppercase: true)

@@ -41,6 +41,8 @@ import Testing
         #expect(ledger(targets: 2, delivered: 2).stateText == "done")
         #expect(ledger(targets: 0, delivered: 0).stateText == "done, reached nobody")
         #expect(ledger("failed", targets: 1, delivered: 0).stateText == "failed")
+        #expect(ledger("failed", targets: 1_476, delivered: 1_474, failed: 2).stateText == "failed, reached 99 %")
+        #expect(ledger("sending", targets: 10, delivered: 4).stateText == "sending")
     }
 
     @Test func `the time left comes in steps`() {

@@ -138,7 +138,7 @@ import Testing
             let push = try await browser.get(page)
             #expect(push.status == 200, "\(push.text)")
             #expect(push.text.contains("scheduled"))
-            #expect(push.text.contains("goes out") && push.text.contains("2027-03-01 00:00:00 UTC"), "\(push.text)")
+            #expect(push.text.contains(">due ") && push.text.contains("2027-03-01 00:00:00 UTC"), "\(push.text)")
             #expect(push.text.contains("Cancel the schedule") && !push.text.contains("Cancel the push"))
             let id = String(page.dropFirst("/console/pushes/".count))
             let cancelled = try await browser.post(

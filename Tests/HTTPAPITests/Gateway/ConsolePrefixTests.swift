@@ -182,10 +182,11 @@ import Testing
                 let page = try await world.browser.get("/console\(path)").text
                 #expect(page.contains("Expired pushes") && !page.contains(Self.foreign), "\(path): \(page)")
             }
+            try await world.gateway.store.alarms.raise(try world.gateway.app, .credentials, reason)
             let explained = try await world.api("/api/activities/\(Self.own)/channels/c").text
-            #expect(explained.contains("Alarm expired.") && !explained.contains(Self.foreign), "\(explained)")
+            #expect(explained.contains("Alarm credentials.") && !explained.contains(Self.foreign), "\(explained)")
             let all = try await world.gateway.send("GET", "/api/activities/\(Self.own)/channels/c").text
-            #expect(all.contains("Alarm expired: \(reason)."), "\(all)")
+            #expect(all.contains("Alarm credentials: \(reason)."), "\(all)")
             #expect(try await !world.browser.get("/console/alarms").text.contains("Mark as known"))
             let known = try await world.browser.post(
                 "/console/alarms", ["csrf": world.csrf, "kind": "expired", "to": "known"])

@@ -9,7 +9,7 @@ enum NumbersPage {
     private static let most = 5_000
 
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
-        let name = visit.query.text("name")
+        let name = visit.query.name()
         let isByHour = visit.query["by"] == "hour"
         let (chart, isCut) = try await isByHour ? byHour(name, visit) : byDay(name, visit)
         func path(_ by: String) -> String { "/console/numbers" + Form.query(["by": by, "name": name]) }

@@ -27,11 +27,20 @@ extension Explanation {
     /// - Parameter forAllNames: false leaves out the reasons of alarms, which name others.
     func reasons(forAllNames: Bool) -> [ReasonAnswer] {
         [absence, started, ending, quarantined, paused, workerless].compactMap(\.self)
-            + alarms.map { alarm in
+            + alarms.filter(holdsBack).map { alarm in
                 let reason = forAllNames ? ": \(alarm.reason)" : ""
                 return ReasonAnswer(code: "alarm", text: "Alarm \(alarm.kind.rawValue)\(reason).")
             }
             + [queued, given, environment, frequency].compactMap(\.self)
+    }
+
+    /// Whether the alarm keeps pushes from the channel. Others of the app do not concern it.
+    private func holdsBack(_ alarm: Alarm) -> Bool {
+        switch alarm.kind {
+        case .credentials, .unreachable, .newerFormat, .redisRights: true
+        case .otherEnvironment: following?.isElsewhere == true
+        default: false
+        }
     }
 
     private var absence: ReasonAnswer? {

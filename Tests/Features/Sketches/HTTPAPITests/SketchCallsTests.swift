@@ -38,6 +38,15 @@ import Testing
                 let page = try await browser.get(path).text
                 #expect(page.contains(#"<span class="s-text s-large">Reds to Blues</span>"#), "\(path): \(page)")
             }
+            // The schema alone says of which type the cards of a name are.
+            let schema = #"{"names":["order-*"],"content_state":{"type":"object"}}"#
+            #expect(try await gateway.send("PUT", "/api/schemas/Match", schema).status == 200)
+            let other = try await gateway.publish(
+                publishText(
+                    activity: #"{"name":"order-7","event":"update","content_state":{"home":"Reds","away":"Blues"}}"#))
+            for path in ["/console/names/order-7", "/console/pushes/\(try other.strings("push_ids")[0])"] {
+                #expect(try await browser.get(path).text.contains("Reds to Blues"), "\(path)")
+            }
             #expect(try await gateway.send("DELETE", "/api/sketches/Match").status == 204)
             let plain = try await browser.get("/console/names/match-42").text
             #expect(!plain.contains("s-text") && plain.contains("lock-main"))
