@@ -38,7 +38,7 @@ struct ActivityCommand: CheckedCommand {
                 Table.list(
                     listing.activities, next: listing.next,
                     .text("NAME", \.name), .right("FOLLOWERS") { "~\(Terminal.grouped($0.followers))" },
-                    .text("STATE") { $0.ended ? "ended" : "open" }, .text("LAST PUSH") { $0.lastPushAt ?? "none" })
+                    .text("STATE") { $0.ended ? "ended" : "open" }, .time("LAST PUSH") { $0.lastPushAt ?? "none" })
             }
         }
         if let attributesType {

@@ -32,8 +32,8 @@ struct ActionsCommand: AsyncParsableCommand {
         } lines: { (page: ActionsAnswer) in
             Table.list(
                 page.actions, nothing: "no actions", next: page.next,
-                .text("AT", \.at), .text("ACTION") { $0.action + ($0.failed.map { " (failed: \($0))" } ?? "") },
-                .text("WHO", \.caller), .text("ADDRESS", \.address), .count("COUNT", \.count),
+                .time("AT", \.at), .text("ACTION") { $0.action + ($0.failed.map { " (failed: \($0))" } ?? "") },
+                .text("WHO", \.caller), .text("ADDRESS", rank: 1, \.address), .count("COUNT", \.count),
                 .text("SUBJECT", \.subject))
         }
     }

@@ -29,19 +29,18 @@ extension ShownChannelAnswer {
             "created": listed.created, "last seen": listed.lastRegistration,
             "follows": liveActivities.isEmpty ? "nothing" : nil,
         ])
-        var table = Table(.left, .left, .left, .left)
+        var table = Table([.text("PLACE"), .text("STATE"), .text("TOKEN", rank: 1), .time("SINCE")])
         let tokens =
             liveActivities.map { ($0.name, $0.held) }
             + startTokens.map { (Self.place(nil, $0.attributesType), $0.held) }
         for (place, token) in tokens {
             let state = token.state + (token.otherEnvironment ? ", other environment" : "")
-            table.add(place, state, token.token, "since \(token.registeredAt)")
+            table.add(place, state, token.token, token.registeredAt)
         }
         for token in former {
-            let time = token.state == "over" ? "registered \(token.at)" : "at \(token.at)"
-            table.add(Self.place(token.name, token.attributesType), token.state, "", time)
+            table.add(Self.place(token.name, token.attributesType), token.state, "", token.at)
         }
-        return head.lines + table.lines
+        return head.lines + table.lines(Terminal.width)
     }
 
     private static func place(_ name: String?, _ type: String?) -> String { name ?? "start of \(type ?? "")" }

@@ -49,14 +49,15 @@ struct HistoryCommand: CheckedCommand {
             isEmpty = page.pushes.isEmpty
             // Only the list of an app that sends receipts has their columns.
             let isTold = page.pushes.contains { $0.shown != nil || $0.ended != nil || $0.dismissed != nil }
-            func told(_ title: String, _ count: @escaping (LedgerAnswer) -> Int?) -> Table.Column<LedgerAnswer>? {
-                isTold ? .right(title) { count($0).map(Terminal.grouped) ?? "" } : nil
+            func told(_ title: String, _ count: @escaping (LedgerAnswer) -> Int?) -> Table.Listed<LedgerAnswer>? {
+                isTold ? .right(title, rank: 3) { count($0).map(Terminal.grouped) ?? "" } : nil
             }
             return Table.list(
-                page.pushes, nothing: "no pushes", next: page.next, .text("ACCEPTED", \.createdAt),
-                .text("PUSH", \.pushID), .text("NAME", \.name), .text("EVENT", \.event), .text("STATE", \.state),
-                .count("TARGETS", \.targets), .count("DELIVERED", \.delivered), told("SHOWN", \.shown),
-                told("ENDED", \.ended), told("DISMISSED", \.dismissed))
+                page.pushes, nothing: "no pushes", next: page.next, .time("ACCEPTED", \.createdAt),
+                .id("PUSH", \.pushID), .text("NAME", rank: name == nil ? 0 : 4, \.name),
+                .text("EVENT", rank: 2, \.event),
+                .text("STATE", \.stateText), .count("TARGETS", rank: 1, \.targets), .count("DELIVERED", \.delivered),
+                told("SHOWN", \.shown), told("ENDED", \.ended), told("DISMISSED", \.dismissed))
         }
         guard isEmpty, let name, !gateway.json else { return }
         do {

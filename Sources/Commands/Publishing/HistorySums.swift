@@ -33,17 +33,18 @@ struct HistorySums {
             return Terminal.print(body.answerJSON.text)
         }
         if rows.isEmpty { return Terminal.print("no pushes") }
-        // Columns of zeros are left out, so that the others fit on a line of a terminal.
+        // Columns of zeros say nothing.
         let columns = Self.columns.filter { column in
             Self.alwaysShown.contains(column.name) || rows.contains { column.count($0.value) > 0 }
         }
-        var table = Table(.left)
-        table.alignments += columns.map { _ in .right }
-        table.rows.append([group.rawValue.uppercased()] + columns.map { $0.name.uppercased() })
-        for (title, sum) in rows {
-            table.rows.append([title.description] + columns.map { Terminal.grouped($0.count(sum)) })
+        let numbers = columns.map { column in
+            Table.Column.number(column.name.uppercased(), rank: Self.alwaysShown.contains(column.name) ? 0 : 1)
         }
-        table.print()
+        var table = Table([.text(group.rawValue.uppercased())] + numbers)
+        for (title, sum) in rows {
+            table.rows.append([title.description.visible] + columns.map { Terminal.grouped($0.count(sum)) })
+        }
+        table.lines(Terminal.width).forEach(Terminal.print)
     }
 
     private static let alwaysShown = ["pushes", "targets", "delivered"]

@@ -41,7 +41,7 @@ extension LedgerAnswer {
             fields: [
                 "targets": isUnread ? "not read yet" : Terminal.grouped(outcomes.targets) + (expanded ? "" : " so far"),
                 "delivered": isUnread ? nil : Terminal.grouped(outcomes.delivered), "  to stale start tokens": counted,
-            ], values: .right)
+            ], numbers: true)
         let undelivered = SettledField.allCases.filter { $0 != .delivered }.map { ($0.rawValue, outcomes[$0]) }
         for (title, count) in undelivered + [
             ("pending", outcomes.pending), ("retries", retries), ("duplicates possible", duplicatesPossible),

@@ -1,33 +1,67 @@
 import LiveActivity
 
-/// Rows of text in columns. Each column has its alignment.
+/// Rows of text in columns.
 struct Table {
-    enum Alignment { case left, right }
+    struct Column {
+        /// How a column gives way in a table that is wider than its terminal.
+        enum Kind {
+            /// The text may be cut.
+            case text
+            /// The cell says nothing any more if it is cut, such as an id or a number.
+            case whole
+            /// The time of an answer, which can be written shorter.
+            case time
+        }
 
-    var alignments: [Alignment]
+        var title = ""
+        var kind = Kind.text
+        var isRight = false
+        /// A column of rank 0 stays. The one with the greatest rank is left out first.
+        var rank = 0
+
+        static func text(_ title: String = "", rank: Int = 0) -> Column { Column(title: title, rank: rank) }
+        static func time(_ title: String, rank: Int = 0) -> Column {
+            Column(title: title, kind: .time, rank: rank)
+        }
+        static func whole(_ title: String, rank: Int = 0) -> Column {
+            Column(title: title, kind: .whole, rank: rank)
+        }
+        static func number(_ title: String = "", rank: Int = 0) -> Column {
+            Column(title: title, kind: .whole, isRight: true, rank: rank)
+        }
+    }
+
+    var columns: [Column]
     var rows: [[String]] = []
-    init(_ alignments: Alignment...) { self.alignments = alignments }
 
     /// A table of a value's fields, one a row. Fields without a value have no row.
-    init(fields: KeyValuePairs<String, String?>, values: Alignment = .left) {
-        self.init(.left, values)
+    init(fields: KeyValuePairs<String, String?>, numbers: Bool = false) {
+        self.init([.text(), numbers ? .number() : .text()])
         for case (let name, let value?) in fields { add(name, value) }
     }
 
+    init(_ columns: [Column]) { self.columns = columns }
+
     /// A column of a list, such as `.text("NAME", \.name)`, or `.count("TOKENS", \.tokens)` for numbers.
-    struct Column<Entry> {
-        var title: String
-        var alignment: Alignment
+    struct Listed<Entry> {
+        var column: Column
         var cell: (Entry) -> String
 
-        static func text(_ title: String, _ cell: @escaping (Entry) -> String) -> Column {
-            Column(title: title, alignment: .left, cell: cell)
+        static func text(_ title: String, rank: Int = 0, _ cell: @escaping (Entry) -> String) -> Listed {
+            Listed(column: .text(title, rank: rank), cell: cell)
         }
-        static func right(_ title: String, _ cell: @escaping (Entry) -> String) -> Column {
-            Column(title: title, alignment: .right, cell: cell)
+        /// An id, which people copy.
+        static func id(_ title: String, rank: Int = 0, _ cell: @escaping (Entry) -> String) -> Listed {
+            Listed(column: .whole(title, rank: rank), cell: cell)
         }
-        static func count(_ title: String, _ count: @escaping (Entry) -> Int) -> Column {
-            .right(title) { Terminal.grouped(count($0)) }
+        static func time(_ title: String, rank: Int = 0, _ cell: @escaping (Entry) -> String) -> Listed {
+            Listed(column: .time(title, rank: rank), cell: cell)
+        }
+        static func right(_ title: String, rank: Int = 0, _ cell: @escaping (Entry) -> String) -> Listed {
+            Listed(column: .number(title, rank: rank), cell: cell)
+        }
+        static func count(_ title: String, rank: Int = 0, _ count: @escaping (Entry) -> Int) -> Listed {
+            .right(title, rank: rank) { Terminal.grouped(count($0)) }
         }
     }
 
@@ -36,34 +70,31 @@ struct Table {
     ///   - nothing: the only line of an empty list
     ///   - total: how many entries there are, in words such as `names in all`
     ///   - next: the position for `--after` at which the list goes on
+    ///   - width: columns of the terminal; nil: as wide as the list is
     ///   - columns: nil leaves one out
     static func list<Entry>(
         _ entries: [Entry], nothing: String? = nil, total: Int? = nil, words: String = "in all", next: String? = nil,
-        _ columns: Column<Entry>?...
+        width: Int? = Terminal.width, _ columns: Listed<Entry>?...
     ) -> [String] {
         if entries.isEmpty, let nothing { return [nothing] }
         let columns = columns.compactMap(\.self)
-        var table = Table()
-        table.alignments = columns.map(\.alignment)
-        if !entries.isEmpty, columns.contains(where: { !$0.title.isEmpty }) { table.rows.append(columns.map(\.title)) }
-        table.rows += entries.map { entry in columns.map { $0.cell(entry).visible } }
+        var table = Table(columns.map(\.column))
+        table.rows = entries.map { entry in columns.map { $0.cell(entry).visible } }
         let hidden = total.flatMap { $0 > entries.count ? "\(Terminal.grouped($0)) \(words)" : nil }
-        return table.lines + [hidden, next.map { "more: --after \($0)" }].compactMap(\.self)
+        return table.lines(width) + [hidden, next.map { "more: --after \($0)" }].compactMap(\.self)
     }
 
-    mutating func add(_ cells: String...) { rows.append(cells.map(\.visible)) }
+    mutating func add(_ cells: String...) { add(cells) }
+    mutating func add(_ cells: [String]) { rows.append(cells.map(\.visible)) }
 
-    var lines: [String] {
-        let widths = alignments.indices.map { column in
-            rows.map { column < $0.count ? $0[column].displayWidth : 0 }.max() ?? 0
-        }
-        return rows.map { row in
-            let cells = row.enumerated().map { column, cell in
-                let isRight = alignments[column] == .right
-                return !isRight && column == row.count - 1 ? cell : cell.padded(to: widths[column], isRight: isRight)
-            }
-            return cells.joined(separator: "  ")
-        }
+    /// The lines of the whole table.
+    var lines: [String] { fitted(to: nil).lines }
+
+    /// The lines for a terminal, with a note if columns had no room.
+    func lines(_ width: Int?) -> [String] {
+        let (lines, hidden) = fitted(to: width)
+        return hidden.isEmpty
+            ? lines : lines + ["not shown: \(hidden.joined(separator: ", ")) (--json, or a wider terminal)"]
     }
 
     func print() { lines.forEach(Terminal.print) }

@@ -9,6 +9,8 @@ enum Terminal {
         var failure: Int32?
         /// The change that the command has made.
         var change: String?
+        /// Columns of the terminal at stdout; nil: stdout is a pipe or a file.
+        var width: Int?
     }
 
     private static let output = Mutex(Output())
@@ -16,6 +18,12 @@ enum Terminal {
     static var standardErrorIsTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
     static var standardInputIsTerminal: Bool { isatty(STDIN_FILENO) == 1 }
+
+    /// Whether a person types the input and sees the output. `id=$(lamplighter …)` in a script writes to a pipe.
+    static var isForPerson: Bool { standardInputIsTerminal && isatty(STDOUT_FILENO) == 1 }
+
+    /// The most columns of a table; nil: whole tables, because no person reads them.
+    static var width: Int? { output.withLock { $0.width } }
 
     /// Columns and rows of the terminal at stdout; 80 and 24 if it does not tell.
     static var size: (columns: Int, rows: Int) {
@@ -52,6 +60,7 @@ enum Terminal {
     static func prepare() {
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
+        if isatty(STDOUT_FILENO) == 1 { output.withLock { $0.width = size.columns } }
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
             _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
@@ -61,9 +70,9 @@ enum Terminal {
         }
     }
 
-    /// Asks a person on stderr. Only a yes is a yes.
+    /// Asks a person. Only a yes is a yes. A person who keeps stderr in a file must still see the question.
     static func confirm(_ question: String) -> Bool {
-        put("\(question) [y/N] ", to: STDERR_FILENO)
+        put("\(question.visible) [y/N] ", to: standardErrorIsTerminal ? STDERR_FILENO : STDOUT_FILENO)
         return ["y", "yes"].contains(readLine()?.lowercased())
     }
 

@@ -87,10 +87,44 @@ struct PrintingTests {
     }
 
     @Test func `columns are aligned`() {
-        var table = Table(.left, .right)
+        var table = Table([.text(), .number()])
         table.add("targets", "20,000")
         table.add("pruned", "5")
         #expect(table.lines == ["targets  20,000", "pruned        5"])
+    }
+
+    /// Times of this year are shown without it.
+    private let thisYear = String(TimeText.text(wallClock()).prefix(4))
+
+    private func history(_ width: Int?, name: String = "match-42") -> [String] {
+        let at = "\(thisYear)-11-21T18:00:07.123Z"
+        return Table.list(
+            [(at, "0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10", name)], width: width,
+            .time("AT", \.0), .id("PUSH", \.1), .text("NAME", \.2), .text("EMPTY") { _ in "" },
+            .text("EVENT", rank: 2) { _ in "update" }, .right("TARGETS", rank: 1) { _ in "20,000" },
+            .right("DELIVERED") { _ in "19,695" })
+    }
+
+    @Test func `a list that is too wide has shorter times, then fewer columns, then shorter texts`() {
+        let id = "0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10"
+        let whole = "\(thisYear)-11-21T18:00:07.123Z"
+        #expect(history(nil)[1] == "\(whole)  \(id)  match-42         update   20,000     19,695")
+        #expect(history(101)[1] == "\(whole)  \(id)  match-42  update   20,000     19,695")
+        #expect(history(91)[1] == "11-21 18:00:07  \(id)  match-42  update   20,000     19,695")
+        #expect(history(88)[1] == "11-21 18:00  \(id)  match-42  update   20,000     19,695")
+        let narrow = history(80)
+        #expect(narrow[0] == "AT           PUSH                                  NAME      TARGETS  DELIVERED")
+        #expect(narrow[1] == "11-21 18:00  \(id)  match-42   20,000     19,695")
+        #expect(narrow[2] == "not shown: EVENT (--json, or a wider terminal)")
+        let long = history(80, name: String(repeating: "決勝", count: 60))
+        #expect(long[1] == "11-21 18:00  \(id)  決勝決勝決勝決勝…      19,695", "\(long)")
+        #expect(history(30)[1] == "11-21 18:00  0b7c6f0e-0f5e-4c…")
+    }
+
+    @Test func `a time of another year has its year`() {
+        var table = Table([.text(), Table.Column(kind: .time)])
+        table.rows = [["feed", "2027-02-19T18:00:07.123Z"], ["desk", ""], ["old", "once"]]
+        #expect(table.fitted(to: 20, year: "2026").lines == ["feed  2027-02-19", "desk  ", "old   once"])
     }
 
     @Test func `a list has a heading and its rows, and says what it does not show`() {

@@ -32,7 +32,7 @@ struct TestDeviceCommand: ParsableCommand {
         var request: GatewayRequest { .get("/api/test-devices") }
         func lines(_ answer: TestDevicesAnswer) -> [String] {
             Table.list(
-                answer.testDevices, nothing: "no test devices", .text("NAME", \.name), .text("CHANNEL", \.channelID))
+                answer.testDevices, nothing: "no test devices", .text("NAME", \.name), .id("CHANNEL", \.channelID))
         }
     }
 

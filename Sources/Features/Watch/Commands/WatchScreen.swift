@@ -127,9 +127,9 @@ struct WatchScreen {
 
     private var queues: [String] {
         guard !snapshot.apps.isEmpty else { return ["no app is configured here, so no queue is shown"] }
-        var table = FittedTable(columns: [
-            .init(title: "APP", isRight: false), .init(title: "TOKENS/S"), .init(title: "HIGH"), .init(title: "LOW"),
-            .init(title: "SHARDS"), .init(title: "RETRIES"), .init(title: "SCHEDULES", rank: 1),
+        var table = Table([
+            .text("APP"), .number("TOKENS/S"), .number("HIGH"), .number("LOW"), .number("SHARDS"), .number("RETRIES"),
+            .number("SCHEDULES", rank: 1),
         ])
         func waiting(_ count: Int, _ age: Int64) -> String {
             Terminal.grouped(count) + (count > 0 && age >= 1_000 ? " (\(self.age(age)))" : "")
@@ -143,16 +143,15 @@ struct WatchScreen {
                 waiting(age.waitingSchedules, age.schedules),
             ])
         }
-        return table.lines(width: width)
+        return table.fitted(to: width).lines
     }
 
     private var workers: [String] {
         guard !snapshot.heartbeats.isEmpty else { return ["no worker has joined yet: start 'lamplighter work'"] }
-        var table = FittedTable(columns: [
-            .init(title: "WORKER", isRight: false), .init(title: "LANES"), .init(title: "TOKENS/S"),
-            .init(title: "IN FLIGHT"), .init(title: "PAGES", rank: 1), .init(title: "DELIVERED"),
-            .init(title: "PRUNED", rank: 3), .init(title: "FAILED", rank: 2), .init(title: "UP", rank: 4),
-            .init(title: "SEEN"),
+        var table = Table([
+            .text("WORKER"), .number("LANES"), .number("TOKENS/S"), .number("IN FLIGHT"), .number("PAGES", rank: 1),
+            .number("DELIVERED"), .number("PRUNED", rank: 3), .number("FAILED", rank: 2), .number("UP", rank: 4),
+            .number("SEEN"),
         ])
         for heartbeat in sortedHeartbeats {
             func sum(_ value: (Heartbeat.Load) -> Int) -> Int { Self.sum(heartbeat, value) }
@@ -165,7 +164,7 @@ struct WatchScreen {
                 age(snapshot.now - heartbeat.at),
             ])
         }
-        return table.lines(width: width)
+        return table.fitted(to: width).lines
     }
 
     private var sortedHeartbeats: [Heartbeat] {
@@ -196,10 +195,9 @@ struct WatchScreen {
         guard !snapshot.pushes.isEmpty else { return [] }
         // The bar takes what the other columns leave, within reason.
         let barWidth = min(40, max(10, width - 64))
-        var table = FittedTable(columns: [
-            .init(title: "PUSH", isRight: false), .init(title: "ID", isRight: false, rank: 2),
-            .init(title: "EVENT", isRight: false, rank: 1), .init(title: "TARGETS"), .init(title: "SETTLED"),
-            .init(title: "AGE"), .init(title: "", isRight: false), .init(title: ""),
+        var table = Table([
+            .text("PUSH"), .whole("ID", rank: 2), .whole("EVENT", rank: 1), .number("TARGETS"), .number("SETTLED"),
+            .number("AGE"), .whole(""), .number(),
         ])
         let sorted =
             switch keys?.order ?? .name {
@@ -213,10 +211,15 @@ struct WatchScreen {
             table.rows.append([
                 push.name.rawValue, push.id.description, "\(push.event.rawValue) \(push.priority.rawValue)",
                 Terminal.grouped(push.targets), Terminal.grouped(push.settled), age(snapshot.now - push.createdAt),
-                push.isWaiting ? "waits for a worker" : bar, push.isWaiting ? "" : "\(Int(push.share * 100))%",
+                push.isWaiting ? isPaused(push) ? "paused" : "waits for a worker" : bar,
+                push.isWaiting ? "" : "\(Int(push.share * 100))%",
             ])
         }
-        return table.lines(width: width)
+        return table.fitted(to: width).lines
+    }
+
+    private func isPaused(_ push: PushUnderWay) -> Bool {
+        snapshot.pauses.contains { $0.app == push.app && ($0.name ?? push.name) == push.name }
     }
 
     /// Writes a time such as `0 s`, `59 s`, `12 min`, `3 h` or `4 d`.

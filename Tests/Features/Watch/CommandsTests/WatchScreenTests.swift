@@ -140,10 +140,26 @@ struct WatchScreenTests {
     func `text is cut at a column`(text: String, width: Int, cut: String) { #expect(text.cut(to: width) == cut) }
 
     @Test func `a table of wide characters keeps its columns`() {
-        var table = Table(.left, .right)
+        var table = Table([.text(), .number()])
         table.add("決勝", "1")
         table.add("final", "22")
         #expect(table.lines == ["決勝    1", "final  22"])
+    }
+
+    @Test func `a paused push does not wait for a worker`() throws {
+        var snapshot = try Self.snapshot()
+        snapshot.pushes[0].isWaiting = true
+        func row() -> String {
+            let lines = WatchScreen(snapshot: snapshot, redis: Self.redis, width: 120).lines
+            return lines.last { $0.hasPrefix("match-42") } ?? ""
+        }
+        #expect(row().hasSuffix("waits for a worker"))
+        for name in [snapshot.pushes[0].name, nil] {
+            snapshot.pauses = [Pause(app: snapshot.pushes[0].app, name: name, since: Self.now - 9_000)]
+            #expect(row().hasSuffix("paused"), "\(row())")
+        }
+        snapshot.pauses = [Pause(app: snapshot.pushes[0].app, name: try ActivityName("other"), since: Self.now)]
+        #expect(row().hasSuffix("waits for a worker"))
     }
 
     @Test func `an alarm keeps its remedy in a narrow terminal`() throws {
