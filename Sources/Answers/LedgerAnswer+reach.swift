@@ -9,19 +9,39 @@ extension LedgerAnswer {
         return broadcast?.state == "delivered" ? nil : 0
     }
 
-    /// Whether more targets failed than got the push.
-    public var mostlyFailed: Bool { outcomes.failed > outcomes.delivered }
+    /// Targets that should have the push and do not: it failed for them, or expired before it went to them.
+    public var missed: Int { outcomes.failed + outcomes.expired }
 
-    /// Whether more targets failed or came too late than got the push.
-    public var mostlyMissed: Bool { outcomes.failed + outcomes.expired > outcomes.delivered }
+    /// Whether the push missed more targets than got it.
+    public var mostlyMissed: Bool { missed > outcomes.delivered }
 
-    /// The state, and for a push that is over: whom it reached, unless the state says it.
+    public var isFinal: Bool { !["scheduled", "queued", "sending"].contains(state) }
+
+    /// The one account of a push in a few words: its state, whom it reached, and for one that reached nobody why.
+    ///
+    /// A push that failed may have reached all but one target, and a push that is done may have reached nobody.
     public var stateText: String {
-        guard let reached, ["done", "failed", "expired", "superseded", "cancelled"].contains(state) else {
-            return state
+        guard isFinal, let reached else { return state }
+        guard reached > 0 else {
+            // The newer push is on its way in its place.
+            if state == "superseded" { return state }
+            return "\(state), reached nobody" + (mainLoss.map { ": \($0)" } ?? "")
         }
-        if reached == 0 { return state == "done" ? "done, reached nobody" : state }
-        return state == "done" && reached == 100 ? state : "\(state), reached \(max(1, Int(reached))) %"
+        if reached == 100 { return state == "done" ? state : "\(state), reached everybody" }
+        return "\(state), reached \(Self.percent(reached)) %"
+    }
+
+    /// The outcome of most targets without the push.
+    private var mainLoss: String? {
+        let losses = SettledField.allCases.filter { $0 != .delivered && outcomes[$0] > 0 }
+        guard let most = losses.max(by: { outcomes[$0] < outcomes[$1] }) else { return nil }
+        // The state says it already.
+        return most.rawValue == state ? nil : most.rawValue
+    }
+
+    /// Rounds down, so that 100 is said of no push that missed somebody.
+    private static func percent(_ reached: Double) -> String {
+        reached > 99 ? "\(Double(Int(reached * 10)) / 10)" : "\(max(1, Int(reached)))"
     }
 
     /// Targets with an outcome.

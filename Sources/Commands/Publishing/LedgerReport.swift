@@ -4,17 +4,18 @@ import LiveActivity
 
 /// A ledger as a person reads it.
 extension LedgerAnswer {
-    var isFinal: Bool { !["scheduled", "queued", "sending"].contains(state) }
     /// Whether no worker has counted a target yet, so that zeros would say too much.
     private var isUnread: Bool { !isFinal && !expanded && outcomes.targets == 0 }
-    /// The reason why a command that waited for the push fails. Nil: every target has an outcome and enough of them
-    /// have the push, or a newer push superseded it.
-    /// - Parameter least: the share that has to have it. Nil: more than failed.
+    /// The reason why a command that waited for the push fails. Nil: enough targets have the push, or a newer push
+    /// superseded it.
+    /// - Parameter least: the share that has to have it. Nil: somebody, and as many as it missed.
     func failure(below least: Percent?) -> String? {
-        guard state == "done" else { return state == "superseded" ? nil : "the push ended as '\(state)'" }
+        if state == "superseded" { return nil }
+        guard state == "done" else { return "the push ended as '\(state)' (\(stateText))" }
         guard let least else {
-            guard mostlyFailed else { return nil }
-            return "the push failed for \(Terminal.grouped(outcomes.failed)) of \(Terminal.grouped(outcomes.targets))"
+            if reached == 0 { return "the push reached nobody" }
+            guard mostlyMissed else { return nil }
+            return "the push missed \(Terminal.grouped(missed)) of \(Terminal.counted(outcomes.targets, "target"))"
         }
         guard let reached, reached < least.value else { return nil }
         let counts = "\(Terminal.grouped(outcomes.delivered)) of \(Terminal.grouped(outcomes.targets))"
@@ -42,6 +43,7 @@ extension LedgerAnswer {
                 "targets": isUnread ? "not read yet" : Terminal.grouped(outcomes.targets) + (expanded ? "" : " so far"),
                 "delivered": isUnread ? nil : Terminal.grouped(outcomes.delivered), "  to stale start tokens": counted,
             ], numbers: true)
+        counts.columns.append(.text())
         let undelivered = SettledField.allCases.filter { $0 != .delivered }.map { ($0.rawValue, outcomes[$0]) }
         for (title, count) in undelivered + [
             ("pending", outcomes.pending), ("retries", retries), ("duplicates possible", duplicatesPossible),
@@ -49,7 +51,9 @@ extension LedgerAnswer {
         ] where count > 0 || (["pruned", "failed", "pending"].contains(title) && !isUnread) {
             counts.add(title, Terminal.grouped(count))
         }
-        for (reason, count) in Terminal.ranked(errors) { counts.add("  \(reason)", Terminal.grouped(count)) }
+        for (reason, count) in Terminal.ranked(errors) {
+            counts.add(["  \(reason)", Terminal.grouped(count)] + [ReasonText.meaning(reason)].compactMap(\.self))
+        }
         for (title, count) in [("shown", shown), ("ended", ended), ("dismissed", dismissed)] {
             if let count { counts.add("receipts: \(title)", Terminal.grouped(count)) }
         }
@@ -80,5 +84,5 @@ struct Percent: ExpressibleByArgument, CustomStringConvertible {
 extension ArgumentHelp {
     static let failBelow = ArgumentHelp.value(
         "percent",
-        "With --wait: exit with 1 if fewer targets than this got the push. Without it, if more failed than got it.")
+        "With --wait: exit with 1 if fewer targets than this got the push. 0 also allows a push that reached nobody.")
 }

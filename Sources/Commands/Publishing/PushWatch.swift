@@ -67,7 +67,7 @@ struct PushWatch: Sendable {
     func report(json: Bool, failBelow least: Percent?) async throws {
         let (report, body) = try await finish()
         if json { Terminal.print(json: body) } else { report.lines.forEach(Terminal.print) }
-        if let audience, report.state == "done", report.targets == 0 {
+        if let audience, report.state == "done", report.targets == 0, report.broadcast == nil {
             Terminal.error("warning: nobody who follows \(report.name) fits the audience \(audience)")
         }
         if let failure = report.failure(below: least) { throw CommandFailure(.failed, json ? "" : failure) }

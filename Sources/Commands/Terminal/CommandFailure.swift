@@ -75,3 +75,11 @@ enum ExitStatus: Int32 {
     case unreachable = 69
     case configuration = 78
 }
+
+extension ExitStatus {
+    /// The help of a command that can wait for a push.
+    static let ofWait = """
+        With --wait the exit code is 1 if the push reached nobody, failed or expired for more targets than got it, or \
+        ended as failed, expired or cancelled. It is 0 if a newer push superseded it.
+        """
+}

@@ -34,7 +34,6 @@ struct PushValues {
     ]
     /// The reason of a token that APNs rejected, and that waits for a decision.
     private static let quarantined = "Quarantined"
-    private static let finals: Set<String> = ["done", "failed", "superseded", "expired", "cancelled"]
 
     let ledger: LedgerAnswer
     /// Epoch ms. Nil in a live part.
@@ -46,16 +45,16 @@ struct PushValues {
 
     var id: String { ledger.pushID }
     var state: String { ledger.state }
-    var isFinal: Bool { Self.finals.contains(state) }
+    var isFinal: Bool { ledger.isFinal }
     /// The targets that the push has or will have.
     private var whole: Int { max(ledger.targets, expected ?? 0) }
 
-    /// The colour of the state. It tells whom the push reached: a push can be done and have reached hardly anybody, or
-    /// have failed for the last device alone.
+    /// The colour follows the reach: a push can be done and have reached nobody, and fail behind all but one device.
     private var mood: String {
-        guard ["done", "failed"].contains(state), let reached = ledger.reached else { return state }
-        if ledger.mostlyMissed { return "failed" }
-        return reached == 0 ? state == "done" ? "expired" : state : state == "done" ? state : "partly"
+        guard ["done", "failed", "expired"].contains(state) else { return state }
+        if state == "done", ledger.reached == 0, ledger.missed == 0 { return "nobody" }
+        if ledger.mostlyMissed || ledger.reached == 0 { return "failed" }
+        return state == "done" ? state : "partly"
     }
 
     /// For a row of a list.
@@ -132,28 +131,4 @@ struct PushValues {
         }
         return all
     }
-}
-
-/// The reasons that people meet in a ledger, in words. They stand beside APNs's own, which one can search for.
-enum ReasonText {
-    private static let meanings = [
-        "Unregistered": "the card is gone: it ended, was dismissed, or the app was removed",
-        "ExpiredToken": "the card's token is too old",
-        "BadDeviceToken": "no token of this app in this environment",
-        "DeviceTokenNotForTopic": "the token is of another app",
-        "PayloadTooLarge": "the content state is too large",
-        "TooManyRequests": "too many pushes to one device",
-        "InternalServerError": "an error at Apple", "ServiceUnavailable": "Apple was not available",
-        "Shutdown": "Apple restarted a server", "InvalidProviderToken": "Apple refused the app's key",
-        "ExpiredProviderToken": "the sign-in at Apple was too old", "TopicDisallowed": "the bundle id is not allowed",
-        "BadTopic": "the bundle id is wrong",
-        "Quarantined": "APNs rejected many tokens at once: these wait for a decision",
-        "Timeout": "Apple gave no answer in time", "ConnectionLost": "the connection to Apple broke",
-        "ConnectionFailed": "Apple was not reached", "Dismissed": "the user dismissed the name's card",
-        "NameEnded": "an end had closed the name", "TimestampBehind": "a newer push had gone out before it",
-        "QueueFull": "too many pushes of the name waited",
-    ]
-
-    /// A reason of APNs's in words. Nil: there are none, so the page shows the reason alone.
-    static func meaning(_ reason: String) -> String? { meanings[reason] }
 }

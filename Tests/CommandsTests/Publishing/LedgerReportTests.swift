@@ -8,12 +8,15 @@ import Testing
 /// The end of a command that waits for a push, and the lines of a list.
 @Suite struct LedgerReportTests {
     private func ledger(
-        _ state: String = "done", targets: Int, delivered: Int, failed: Int = 0, broadcast: String? = nil
+        _ state: String = "done", targets: Int, delivered: Int, failed: Int = 0, expired: Int = 0, pruned: Int = 0,
+        broadcast: String? = nil
     ) -> LedgerAnswer {
         LedgerAnswer(
             pushID: "0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10", name: "match-42", event: "update", priority: 10,
             state: state, expanded: true,
-            outcomes: Outcomes(targets: targets, [.delivered: delivered, .failed: failed]), retries: 0,
+            outcomes: Outcomes(
+                targets: targets, [.delivered: delivered, .failed: failed, .expired: expired, .pruned: pruned]),
+            retries: 0,
             duplicatesPossible: 0, demoted: 0, late: 0, stale: nil, automatic: nil,
             broadcast: broadcast.map {
                 BroadcastResultAnswer(channel: "c", state: $0, status: 200, attempts: 1, reason: nil)
@@ -23,7 +26,7 @@ import Testing
 
     @Test func `a push fails its command if more failed than got it, or less than was asked for`() throws {
         let poor = ledger(targets: 600, delivered: 70, failed: 530)
-        #expect(poor.failure(below: nil) == "the push failed for 530 of 600")
+        #expect(poor.failure(below: nil) == "the push missed 530 of 600 targets")
         #expect(ledger(targets: 600, delivered: 400, failed: 200).failure(below: nil) == nil)
         let most = ledger(targets: 600, delivered: 560, failed: 40)
         #expect(most.failure(below: Percent(argument: "95%")) == "the push reached 560 of 600, which is below 95%")
@@ -32,7 +35,27 @@ import Testing
         let broadcast = ledger(targets: 0, delivered: 0, broadcast: "delivered")
         #expect(broadcast.failure(below: Percent(argument: "95")) == nil)
         #expect(ledger("superseded", targets: 9, delivered: 1).failure(below: Percent(argument: "95")) == nil)
-        #expect(ledger("expired", targets: 9, delivered: 9).failure(below: nil) == "the push ended as 'expired'")
+        for state in ["expired", "failed", "cancelled"] {
+            #expect(
+                ledger(state, targets: 9, delivered: 9).failure(below: nil)?.hasPrefix("the push ended as '\(state)'")
+                    == true)
+        }
+    }
+
+    /// `--fail-below 0` is the word of a script for which nobody is enough.
+    @Test func `a push that reached nobody fails its command`() throws {
+        let none = try #require(Percent(argument: "0"))
+        for push in [
+            ledger(targets: 0, delivered: 0), ledger(targets: 9, delivered: 0, pruned: 9),
+            ledger(targets: 0, delivered: 0, broadcast: "failed"),
+        ] {
+            #expect(push.failure(below: nil) == "the push reached nobody")
+            #expect(push.failure(below: none) == nil)
+        }
+        #expect(
+            ledger(targets: 433, delivered: 4, expired: 429).failure(below: nil) == "the push missed 429 of 433 targets"
+        )
+        #expect(ledger(targets: 9, delivered: 1, pruned: 8).failure(below: nil) == nil, "the other cards are gone")
     }
 
     @Test func `the state says whom a push reached`() {
@@ -40,9 +63,16 @@ import Testing
         #expect(ledger(targets: 2_000, delivered: 1).stateText == "done, reached 1 %")
         #expect(ledger(targets: 2, delivered: 2).stateText == "done")
         #expect(ledger(targets: 0, delivered: 0).stateText == "done, reached nobody")
-        #expect(ledger("failed", targets: 1, delivered: 0).stateText == "failed")
-        #expect(ledger("failed", targets: 1_476, delivered: 1_474, failed: 2).stateText == "failed, reached 99 %")
+        #expect(
+            ledger(targets: 433, delivered: 0, expired: 429, pruned: 4).stateText == "done, reached nobody: expired")
+        #expect(ledger("failed", targets: 1, delivered: 0, failed: 1).stateText == "failed, reached nobody")
+        #expect(ledger("failed", targets: 1_476, delivered: 1_474, failed: 2).stateText == "failed, reached 99.8 %")
+        #expect(ledger("failed", targets: 2, delivered: 2).stateText == "failed, reached everybody")
+        #expect(ledger("cancelled", targets: 10, delivered: 4).stateText == "cancelled, reached 40 %")
+        #expect(ledger("expired", targets: 10, delivered: 0, expired: 10).stateText == "expired, reached nobody")
+        #expect(ledger("superseded", targets: 10, delivered: 0).stateText == "superseded")
         #expect(ledger("sending", targets: 10, delivered: 4).stateText == "sending")
+        #expect(ledger(targets: 0, delivered: 0, broadcast: "delivered").stateText == "done")
     }
 
     @Test func `the time left comes in steps`() {

@@ -28,7 +28,7 @@ struct SlipStoryTests {
         try await says("'lamplighter pause --list' shows what is", "resume", "match-42", code: 1)
         try await says(
             "nobody who follows match-42 fits the audience tag:nobody", "publish", "match-42", "--content-state", "{}",
-            "--audience", "tag:nobody", "--wait", code: 0)
+            "--audience", "tag:nobody", "--wait", code: 1)
         try await says("no setting has that in its name", "settings", "nonsense", code: 0)
         try await says("limits.names ", "settings", "limits.", code: 0)
 
