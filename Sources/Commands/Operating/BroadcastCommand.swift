@@ -113,22 +113,26 @@ struct BroadcastCommand: ParsableCommand {
         func lines(_ answer: BroadcastsAnswer) -> [String] {
             let foreign = answer.foreign > 0 ? ", and \(Terminal.grouped(answer.foreign)) made elsewhere" : ""
             let (used, limit) = (Terminal.grouped(answer.channels), Terminal.grouped(answer.limit))
-            return Table.list(answer.broadcasts, .text("NAME", \.name), .text("CHANNEL", \.channel))
+            return Table.list(answer.broadcasts, .text("NAME", \.name), .id("CHANNEL", \.channel))
                 + ["\(used) of \(limit) channels\(foreign)"]
         }
     }
 
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            "Delete a name's broadcast channel, here and at APNs.",
+            "Delete a name's broadcast channel, here and at APNs. It asks first on a terminal.",
             details: "Devices that subscribed to the channel receive nothing more. The name may get another channel.",
-            examples: "broadcast delete match-42", "broadcast delete match-42 --wait 0")
+            examples: "broadcast delete match-42", "broadcast delete match-42 --wait 0 --yes")
 
         @OptionGroup var gateway: GatewayOptions
         @OptionGroup var wait: Wait
         @Argument(help: "Name of the activity.", completion: .names) var name: String
+        @OptionGroup var asking: Asking
 
         func run() async throws {
+            let question =
+                "Delete the broadcast channel of \(name)? Devices that subscribed to it receive nothing more."
+            try await asking.confirm({ question }, kept: "nothing was deleted")
             let path: GatewayPath = "/api/activities/\(name)/broadcast?wait=\(wait.seconds)"
             let answer = try await gateway.client().send(.delete(path).within(wait.timeout))
             // A response without a broadcast says that the channel is deleted.

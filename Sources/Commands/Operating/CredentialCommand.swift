@@ -67,13 +67,11 @@ struct CredentialCommand: ParsableCommand {
 
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "Id of the credential.") var id: String
-        @Flag(help: "Ask nothing.") var yes = false
+        @OptionGroup var asking: Asking
 
         func run() async throws {
             let question = "Revoke \(id)? Every program that uses it stops at once."
-            guard yes || !Terminal.standardInputIsTerminal || Terminal.confirm(question) else {
-                throw CommandFailure(.failed, "nothing was revoked")
-            }
+            try await asking.confirm({ question }, kept: "nothing was revoked")
             try await gateway.call(.delete("/api/credentials/\(id)"), done: "revoked \(id)")
         }
     }
@@ -88,10 +86,12 @@ struct CredentialCommand: ParsableCommand {
         func lines(_ answer: CredentialListAnswer) -> [String] {
             Table.list(
                 answer.credentials,
-                .text("ID", \.id), .text("SOURCE", \.source), .text("SCOPES") { $0.scopes.joined(separator: ",") },
-                .text("NAMES") { $0.namePrefix.map { "\($0)*" } ?? "" }, .text("EXPIRES") { $0.expiresAt ?? "" },
-                .text("CREATED BY") { $0.createdBy ?? "" }, .text("LAST USED") { $0.lastUsedAt ?? "" },
-                .text("OLD SECRET UNTIL") { $0.oldSecretUntil ?? "" })
+                .text("ID", \.id), .text("SOURCE", rank: 3, \.source),
+                .text("SCOPES") { $0.scopes.joined(separator: ",") },
+                .text("NAMES") { $0.namePrefix.map { "\($0)*" } ?? "" }, .time("EXPIRES") { $0.expiresAt ?? "" },
+                .text("CREATED BY", rank: 4) { $0.createdBy ?? "" },
+                .time("LAST USED", rank: 1) { $0.lastUsedAt ?? "" },
+                .time("OLD SECRET UNTIL", rank: 2) { $0.oldSecretUntil ?? "" })
         }
     }
 

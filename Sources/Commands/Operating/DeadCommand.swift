@@ -25,17 +25,19 @@ struct DeadCommand: ParsableCommand {
         func lines(_ answer: DeadLettersAnswer) -> [String] {
             Table.list(
                 answer.dead, nothing: "no dead letters", total: answer.total, next: answer.next,
-                .text("PUSH", \.pushID), .text("NAME", \.name), .count("TOKENS", \.tokens), .text("AT", \.at),
+                .id("PUSH", \.pushID), .text("NAME", \.name), .count("TOKENS", \.tokens), .time("AT", \.at),
                 .text("WHY", \.why))
         }
     }
 
-    struct Show: GatewayCommand {
+    struct Show: GatewayCommand, CheckedCommand {
         static let configuration = CommandConfiguration(
             "Show what one push gave up, and why.", examples: "dead show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10")
 
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "Id of the push.") var id: String
+
+        func check() throws { try checkDeadLetter(id) }
 
         var request: GatewayRequest { .get("/api/dead/\(id)") }
         func lines(_ letter: DeadLetterAnswer) -> [String] {
@@ -50,7 +52,7 @@ struct DeadCommand: ParsableCommand {
         }
     }
 
-    struct Retry: GatewayCommand {
+    struct Retry: GatewayCommand, CheckedCommand {
         static let configuration = CommandConfiguration(
             "Send once more what a push gave up.",
             details: """
@@ -62,6 +64,8 @@ struct DeadCommand: ParsableCommand {
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "Id of the push.") var id: String
 
+        func check() throws { try checkDeadLetter(id) }
+
         var request: GatewayRequest { .post("/api/dead/\(id)/retry") }
         func lines(_ answer: RetriedAnswer) -> [String] {
             let rest = answer.resumed ? "; the push goes on where it was stopped" : ""
@@ -69,15 +73,28 @@ struct DeadCommand: ParsableCommand {
         }
     }
 
-    struct Drop: AsyncParsableCommand {
+    struct Drop: CheckedCommand {
         static let configuration = CommandConfiguration(
-            "Delete the dead letter of a push. Its ledger stays.",
+            "Delete the dead letter of a push. Its ledger stays. It asks first on a terminal.",
             examples: "dead drop 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10")
 
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "Id of the push.") var id: String
 
-        func run() async throws { try await gateway.call(.delete("/api/dead/\(id)"), done: "\(id) is dropped") }
+        @OptionGroup var asking: Asking
+
+        func check() throws { try checkDeadLetter(id) }
+
+        func run() async throws {
+            let question = {
+                let kept = try await gateway.client().count(.get("/api/dead/\(id)")) { (letter: DeadLetterAnswer) in
+                    "\(Terminal.counted(letter.kept, "token")) of \(letter.name)"
+                }
+                return "Drop the dead letter with \(kept ?? "its tokens")? They cannot be retried then."
+            }
+            try await asking.confirm(question, kept: "nothing was dropped")
+            try await gateway.call(.delete("/api/dead/\(id)"), done: "\(id) is dropped")
+        }
     }
 }
 

@@ -11,15 +11,17 @@ struct EventsCommand: ParsableCommand {
         name: "events", "Follow the outgoing events, try the webhook, and see what it did not take.",
         details: """
             An outgoing event tells that a push is final, that tokens were pruned, or that an alarm was raised or \
-            cleared. Events go into a stream of Redis (events.keep) and to the app's webhook (webhook.url).
+            cleared. Events go to the app's webhook (webhook.url), and into a stream of Redis if events.keep is set, \
+            which 'lamplighter events' follows.
             """,
-        examples: "events", "events --all --no-follow --json", "events test", "events dead", "events retry --all",
+        examples: "events test", "events dead", "events retry --all", "events", "events --all --no-follow --json",
         subcommands: [Follow.self, Test.self, Dead.self, Retry.self, Discard.self], defaultSubcommand: Follow.self)
 
     struct Follow: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             "Print the outgoing events of an app as they come.",
-            details: "This command reads Redis itself, so it works without a gateway. It ends with Ctrl-C.",
+            details: "This command reads Redis itself, so it works without a gateway. It needs events.keep, which is 0 "
+                + "unless it is set. It ends with Ctrl-C.",
             examples: "events follow", "events follow --all --no-follow --json")
 
         @OptionGroup var global: GlobalOptions
@@ -83,7 +85,7 @@ struct EventsCommand: ParsableCommand {
         func lines(_ answer: DeadEventsAnswer) -> [String] {
             Table.list(
                 answer.dead, nothing: "no dead events", next: answer.next,
-                .text("ENTRY", \.entry), .text("ADDED", \.addedAt), .text("TYPE") { $0.told?.type ?? "" },
+                .id("ENTRY", \.entry), .time("ADDED", rank: 1, \.addedAt), .text("TYPE") { $0.told?.type ?? "" },
                 .text("NAME OR ALARM") { $0.told?.push?.name ?? $0.told?.alarm?.kind ?? "" }, .text("WHY", \.reason))
         }
     }
@@ -106,12 +108,27 @@ struct EventsCommand: ParsableCommand {
 
     struct Discard: GatewayCommand, CheckedCommand {
         static let configuration = CommandConfiguration(
-            "Delete dead events.", examples: "events discard 1795284000184-0", "events discard --all")
+            "Delete dead events. It asks first on a terminal.", examples: "events discard 1795284000184-0",
+            "events discard --all --yes")
 
         @OptionGroup var gateway: GatewayOptions
         @OptionGroup var choice: Choice
+        @OptionGroup var asking: Asking
 
         func check() throws { try choice.check() }
+
+        func run() async throws {
+            try await asking.confirm(question, kept: "nothing was deleted")
+            try await gateway.call(request, lines: lines)
+        }
+
+        private func question() async throws -> String {
+            let count = try await gateway.client().count(.get("/api/webhook")) { (webhook: WebhookAnswer) in
+                webhook.dead
+            }
+            let what = choice.all ? count.map { Terminal.counted($0, "dead event") } ?? "all dead events" : "the event"
+            return "Delete \(what)? The webhook never gets it then."
+        }
 
         var request: GatewayRequest { choice.request("/api/webhook/discard") }
         func lines(_ result: DiscardedEventsAnswer) -> [String] {

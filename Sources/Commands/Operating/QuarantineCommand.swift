@@ -26,7 +26,7 @@ struct QuarantineCommand: ParsableCommand {
             Table.list(
                 answer.names, nothing: "nothing is quarantined", total: answer.totalNames, words: "names in all",
                 .text("NAME") { $0.name ?? "start tokens of \($0.attributesType ?? "?")" },
-                .count("TOKENS", \.tokens), .text("SINCE", \.since),
+                .count("TOKENS", \.tokens), .time("SINCE", \.since),
                 .text("REASONS") { $0.reasons.joined(separator: ", ") })
         }
     }
@@ -50,13 +50,25 @@ struct QuarantineCommand: ParsableCommand {
 
     struct Discard: GatewayCommand, CheckedCommand {
         static let configuration = CommandConfiguration(
-            "Prune quarantined tokens, each only if its channel still has this very token.",
-            examples: "quarantine discard match-42", "quarantine discard --all --json")
+            "Prune quarantined tokens, each only if its channel still has this very token. It asks first on a terminal.",
+            examples: "quarantine discard match-42", "quarantine discard --all --yes --json")
 
         @OptionGroup var gateway: GatewayOptions
         @OptionGroup var choice: Choice
+        @OptionGroup var asking: Asking
 
         func check() throws { try choice.check() }
+
+        func run() async throws {
+            try await asking.confirm(question, kept: "nothing was pruned")
+            try await gateway.call(request, lines: lines)
+        }
+
+        private func question() async throws -> String {
+            let list = GatewayRequest.get("/api/quarantine", ["limit": "1000"])
+            let words = try await gateway.client().count(list) { (answer: QuarantineAnswer) in choice.words(answer) }
+            return "Prune \(words ?? "these tokens")? Their devices get nothing until they register again."
+        }
 
         var request: GatewayRequest { choice.request("/api/quarantine/discard") }
         func lines(_ result: DiscardedAnswer) -> [String] {
@@ -77,6 +89,18 @@ struct QuarantineCommand: ParsableCommand {
             guard [name != nil, attributesType != nil, all].count(where: { $0 }) == 1 else {
                 throw ValidationError("give a name, or --all; for start tokens --attributes-type")
             }
+        }
+
+        /// The tokens that it chooses, counted.
+        func words(_ answer: QuarantineAnswer) -> String {
+            let chosen = answer.names.filter { all || ($0.name, $0.attributesType) == (name, attributesType) }
+            let tokens = Terminal.counted(chosen.reduce(0) { $0 + $1.tokens }, "token")
+            if all {
+                let least = answer.totalNames > answer.names.count ? "at least " : ""
+                return "\(least)\(tokens) of \(Terminal.counted(answer.totalNames, "name"))"
+            }
+            // A list of names has a limit, so a name may be missing.
+            return "\(chosen.isEmpty ? "the tokens" : tokens) of \(name ?? "starts of \(attributesType ?? "")")"
         }
 
         func request(_ path: GatewayPath) -> GatewayRequest {

@@ -33,7 +33,7 @@ struct TestSendCommand: CheckedCommand {
     @Option(help: .value("json", "The content state, without a file: JSON or @file.")) var contentState: String?
     @Option(help: .value("number", "10 or 5, without a file.")) var priority: Int?
     @Flag(help: "Send to the sandbox of an app whose apns.environment is both.") var sandbox = false
-    @Flag(help: "Do not ask before sending.") var yes = false
+    @OptionGroup var asking: Asking
 
     func check() throws {
         guard ["update", "end"].contains(event) else {
@@ -70,7 +70,8 @@ struct TestSendCommand: CheckedCommand {
             collapseID: publish.event == .start ? CollapseID.start(publish.name) : nil, payload: rendered.payload)
         let trace = ExchangeRecorder()
         push.trace = trace
-        try confirm("Send this \(publish.event.rawValue) to \(token) of app \(app.key) at \(configuration.origin)?")
+        try await confirm(
+            "Send this \(publish.event.rawValue) to \(token) of app \(app.key) at \(configuration.origin)?")
         let lanes = try LaneTransport(
             settings.apns.transport, configuration: configuration, logger: global.quietLogger("test-send", settings))
         var page = TokenPage()
@@ -115,12 +116,12 @@ struct TestSendCommand: CheckedCommand {
         }
     }
 
-    private func confirm(_ question: String) throws {
-        if yes { return }
-        guard Terminal.standardInputIsTerminal else {
+    /// A script has to say --yes too, because the push goes to a real phone past everything that guards a publish.
+    private func confirm(_ question: String) async throws {
+        guard asking.yes || Terminal.isForPerson else {
             throw ValidationError("--yes is needed, because nobody can be asked here. \(question)")
         }
-        guard Terminal.confirm(question) else { throw CommandFailure(.failed, "nothing was sent") }
+        try await asking.confirm({ question }, kept: "nothing was sent")
     }
 
     private func report(_ exchanges: [Exchange], _ outcome: PushOutcome, _ origin: String) throws {

@@ -6,10 +6,11 @@ import StrictJSON
 struct PublishCommand: CheckedCommand {
     static let configuration = CommandConfiguration(
         name: "publish", "Publish one update to every device that follows a name.",
+        details: "An end cannot be taken back, so it asks first on a terminal. \(ExitStatus.ofWait)",
         examples: #"publish order-1234 --content-state '{"status":"baking"}'"#,
         "publish match-42 --content-state @score.json --priority 5 --wait",
         "publish match-42 --content-state - --audience tag:vip --stale-date +15m < score.json",
-        "publish order-1234 --event end --dismissal-date +10m",
+        "publish order-1234 --event end --dismissal-date +10m --yes",
         "publish match-42 --content-state @score.json --audience tag:vip --dry-run",
         "publish match-42 --content-state @score.json --trace 3f0c8a51-8a3e-4b9b-9a66-0c8a3f0c8a51",
         "publish match-42 --event end --at 2026-11-21T18:00+01:00",
@@ -76,6 +77,7 @@ struct PublishCommand: CheckedCommand {
             "channel", "Wait for this channel's outcome, and print the whole exchange with APNs for its token."))
     var trace: String?
     @Flag(help: "Publish nothing. Print whom it would reach, the warnings, and the payload.") var dryRun = false
+    @OptionGroup var asking: Asking
 
     func check() throws {
         guard ["start", "update", "end"].contains(event) else {
@@ -98,6 +100,7 @@ struct PublishCommand: CheckedCommand {
         if alertTitle == nil, alertBody != nil || alertSound != nil {
             throw ValidationError("--alert-title is needed: devices ignore an alert without a title")
         }
+        if let replace { try checkSchedule(replace) }
         if replace != nil, at == nil { throw ValidationError("--replace needs --at, the schedule's time") }
         if replace != nil, idempotencyKey != nil {
             throw ValidationError("--replace may be repeated without --idempotency-key: leave that out")
@@ -122,6 +125,9 @@ struct PublishCommand: CheckedCommand {
         let time = try at.map { try scheduleTime($0, now: now) }
         let push = try PublishRequest(options: self).json(now: time?.seconds ?? now)
         if dryRun { return try await tryOut(push, client) }
+        if event == "end", time == nil {
+            try await asking.confirm({ try await question(push, client) }, kept: "nothing was published")
+        }
         var request = GatewayRequest.post("/api/push", push)
         if let time {
             let body: JSON = ["schedule": ["scheduled_time": .string(time.text)], "push": push]
@@ -161,6 +167,15 @@ struct PublishCommand: CheckedCommand {
         } else if let time, Terminal.standardErrorIsTerminal {
             Terminal.error("scheduled for \(time.text)")
         }
+    }
+
+    /// Counts the cards of the audience as a dry run does. Nil if another person decides later.
+    private func question(_ push: JSON, _ client: GatewayClient) async throws -> String? {
+        let request = GatewayRequest.post("/api/push/validate", push).changing(nil)
+        let preview = try await client.count(request) { (answer: DryRunAnswer) in answer.pushes.first }?.flatMap(\.self)
+        if preview?.held != nil { return nil }
+        let part = audience == "all" ? ", and it closes the name" : ""
+        return "End the cards of \(name) (\(preview?.reach ?? "not counted"))? It cannot be taken back\(part)."
     }
 
     private func tryOut(_ push: JSON, _ client: GatewayClient) async throws {

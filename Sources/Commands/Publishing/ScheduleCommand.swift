@@ -33,19 +33,21 @@ struct ScheduleCommand: ParsableCommand {
                     Terminal.error("\(Terminal.grouped(page.totalCount)) in all; --start \(next) lists the next ones")
                 }
                 return Table.list(
-                    page.schedules, nothing: page.totalCount == 0 ? "no schedules" : nil, .text("", \.id),
-                    .text("", \.time), finished ? .text("", \.outcome) : nil,
-                    .text("", \.title))
+                    page.schedules, nothing: page.totalCount == 0 ? "no schedules" : nil, .id("SCHEDULE", \.id),
+                    .time(finished ? "FINISHED" : "GOES OUT", \.time), finished ? .text("STATE", \.outcome) : nil,
+                    .text("PUBLISH", \.title))
             }
         }
     }
 
-    struct Show: GatewayCommand {
+    struct Show: GatewayCommand, CheckedCommand {
         static let configuration = CommandConfiguration(
             "Show one schedule and its state.", examples: "schedule show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10")
 
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "Id of the schedule, as 'publish --at' printed it.") var id: String
+
+        func check() throws { try checkSchedule(id) }
 
         var request: GatewayRequest { .get("/api/schedules/\(id)") }
         func lines(_ schedule: ScheduleAnswer) -> [String] {
@@ -57,15 +59,29 @@ struct ScheduleCommand: ParsableCommand {
         }
     }
 
-    struct Delete: AsyncParsableCommand {
+    struct Delete: CheckedCommand {
         static let configuration = CommandConfiguration(
-            "Delete a schedule before its time. Its publish is not sent.",
+            "Delete a schedule before its time. Its publish is not sent. It asks first on a terminal.",
             examples: "schedule delete 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10")
 
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "Id of the schedule.") var id: String
 
-        func run() async throws { try await gateway.call(.delete("/api/schedules/\(id)")) }
+        @OptionGroup var asking: Asking
+
+        func check() throws { try checkSchedule(id) }
+
+        func run() async throws {
+            try await asking.confirm(question, kept: "nothing was deleted")
+            try await gateway.call(.delete("/api/schedules/\(id)"))
+        }
+
+        private func question() async throws -> String {
+            let what = try await gateway.client().count(.get("/api/schedules/\(id)")) { (schedule: ScheduleAnswer) in
+                "\(schedule.title) at \(schedule.goesOut)"
+            }
+            return "Delete the schedule \(what ?? id)? It is not sent then."
+        }
     }
 }
 

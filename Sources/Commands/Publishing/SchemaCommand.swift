@@ -37,7 +37,8 @@ struct SchemaCommand: ParsableCommand {
         var request: GatewayRequest { .get("/api/schemas") }
         func lines(_ answer: SchemasAnswer) -> [String] {
             Table.list(
-                answer.schemas, .text("", \.attributesType), .text("", \.parts), .text("", \.shownNames))
+                answer.schemas, nothing: "no schemas", .text("TYPE", \.attributesType), .text("CHECKS", \.parts),
+                .text("NAMES", \.shownNames))
         }
     }
 
@@ -55,13 +56,18 @@ struct SchemaCommand: ParsableCommand {
 
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            "Delete the schema of an attributes type. Its publishes are not checked any more.",
+            "Delete the schema of an attributes type. Its publishes are not checked any more. It asks first on a terminal.",
             examples: "schema delete MatchAttributes")
 
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "The attributes type.") var type: String
+        @OptionGroup var asking: Asking
 
-        func run() async throws { try await gateway.call(.delete("/api/schemas/\(type)")) }
+        func run() async throws {
+            let question = "Delete the schema of \(type)? 'schema show' prints it, so that it can be kept."
+            try await asking.confirm({ question }, kept: "nothing was deleted")
+            try await gateway.call(.delete("/api/schemas/\(type)"))
+        }
     }
 }
 

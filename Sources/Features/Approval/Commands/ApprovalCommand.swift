@@ -35,19 +35,21 @@ struct ApprovalCommand: ParsableCommand {
         }
         func lines(_ page: ProposalListAnswer) -> [String] {
             Table.list(
-                page.proposals, nothing: "no proposals", .text("", \.id),
-                .text("", { ($0.endedAt ?? $0.lapsesAt ?? "") }), .text("", \.outcome), .text("", \.askedBy.caller),
-                .text("", \.title)
-            )
+                page.proposals, nothing: "no proposals", .id("PROPOSAL", \.id),
+                .time(over ? "ENDED" : "LAPSES") { $0.endedAt ?? $0.lapsesAt ?? "" },
+                .text("STATE", rank: over ? 0 : 1, \.outcome), .text("ASKED BY", \.askedBy.caller),
+                .text("PUBLISH", \.title))
         }
     }
 
-    struct Show: GatewayCommand {
+    struct Show: GatewayCommand, CheckedCommand {
         static let configuration = CommandConfiguration(
             "Show one proposal and its state.", examples: "approval show 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10")
 
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "Id of the proposal, as 'publish' printed it.") var id: String
+
+        func check() throws { try checkProposal(id) }
 
         var request: GatewayRequest { .get("/api/proposals/\(id)") }
         func lines(_ proposal: ProposalAnswer) -> [String] {
@@ -61,7 +63,7 @@ struct ApprovalCommand: ParsableCommand {
         }
     }
 
-    struct Approve: GatewayCommand {
+    struct Approve: GatewayCommand, CheckedCommand {
         static let configuration = CommandConfiguration(
             "Approve and publish what another person asked for. It goes out at its time, or at once.",
             details: "'lamplighter approval show ID' prints its request. After an edit it has another one.",
@@ -72,11 +74,13 @@ struct ApprovalCommand: ParsableCommand {
         @Argument(help: "Id of the proposal.") var id: String
         @Option(name: .customLong("request"), help: .value("id", "The request, as you have seen it.")) var seen: String
 
+        func check() throws { try checkProposal(id) }
+
         var request: GatewayRequest { .post("/api/proposals/\(id)/approve", ["request": .string(seen)]) }
         func lines(_ proposal: ProposalAnswer) -> [String] { ["approved \(proposal.title)"] }
     }
 
-    struct Reject: GatewayCommand {
+    struct Reject: GatewayCommand, CheckedCommand {
         static let configuration = CommandConfiguration(
             "Reject what another person asked for. Nothing of it is sent.",
             examples: "approval reject 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",
@@ -86,19 +90,23 @@ struct ApprovalCommand: ParsableCommand {
         @Argument(help: "Id of the proposal.") var id: String
         @Option(help: .value("text", "Why, for the person who asked.")) var reason: String?
 
+        func check() throws { try checkProposal(id) }
+
         var request: GatewayRequest {
             .post("/api/proposals/\(id)/reject", reason.map { ["reason": .string($0)] })
         }
         func lines(_ proposal: ProposalAnswer) -> [String] { ["rejected \(proposal.title)"] }
     }
 
-    struct Withdraw: AsyncParsableCommand {
+    struct Withdraw: CheckedCommand {
         static let configuration = CommandConfiguration(
             "Withdraw a proposal before anybody decides. Nothing of it is sent.",
             examples: "approval withdraw 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10")
 
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "Id of the proposal.") var id: String
+
+        func check() throws { try checkProposal(id) }
 
         func run() async throws { try await gateway.call(.delete("/api/proposals/\(id)")) }
     }
@@ -107,4 +115,10 @@ struct ApprovalCommand: ParsableCommand {
 extension ProposalAnswer {
     fileprivate var outcome: String { state + (reason.map { ": \($0)" } ?? "") }
     fileprivate var title: String { "\(kind) of \(names.joined(separator: ", "))" }
+}
+
+extension CheckedCommand {
+    fileprivate func checkProposal(_ id: String) throws {
+        try check(id, isIDOf: "proposal", "'lamplighter approval list' lists them")
+    }
 }

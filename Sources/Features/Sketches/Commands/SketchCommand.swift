@@ -53,11 +53,17 @@ struct SketchCommand: ParsableCommand {
 
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            "Delete the sketch of an attributes type.", examples: "sketch delete MatchAttributes")
+            "Delete the sketch of an attributes type. It asks first on a terminal.",
+            examples: "sketch delete MatchAttributes")
 
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "The attributes type.") var type: String
+        @OptionGroup var asking: Asking
 
-        func run() async throws { try await gateway.call(.delete("/api/sketches/\(type)")) }
+        func run() async throws {
+            let question = "Delete the sketch of \(type)? 'sketch show' prints it, so that it can be kept."
+            try await asking.confirm({ question }, kept: "nothing was deleted")
+            try await gateway.call(.delete("/api/sketches/\(type)"))
+        }
     }
 }
