@@ -8,10 +8,22 @@ enum Usage {
         let path = path(to: command, from: Lamplighter.self)?.joined(separator: " ") ?? "lamplighter"
         return """
             Error: \(message)
-            Usage: \(Lamplighter.usageString(for: command))
+            Usage: \(short(Lamplighter.usageString(for: command)))
               See '\(path) --help' for more information.
 
             """
+    }
+
+    /// The usage without the options that may be left out, which can be ten lines of them.
+    private static func short(_ usage: String) -> String {
+        var kept: [Substring] = []
+        var isOption = false
+        for word in usage.split(separator: " ") {
+            if word.hasPrefix("[-") || word.hasPrefix("[<") && isOption { isOption = true }
+            if !isOption { kept.append(word) }
+            if word.hasSuffix("]") || word.hasSuffix("]...") { isOption = false }
+        }
+        return kept.joined(separator: " ") + (usage.contains("[-") ? " [options]" : "")
     }
 
     /// The words that lead to a command, from the program's name on.

@@ -28,6 +28,29 @@ import Testing
         #expect(text.contains("See 'lamplighter events retry --help'"))
     }
 
+    @Test func `a usage leaves out what may be left out`() {
+        let usage = "Usage: lamplighter credential create <id> --scopes <scopes> [options]\n"
+        #expect(Usage.text("", of: CredentialCommand.Create.self).contains(usage))
+        for command in Self.commands(Lamplighter.self) {
+            let line = Usage.text("", of: command).split(separator: "\n").first { $0.hasPrefix("Usage: ") } ?? ""
+            #expect(line.count <= 110 && !line.contains("[--"), "\(line)")
+        }
+    }
+
+    @Test(arguments: [
+        (["dead", "show", "match-42"], "'match-42' is no push id, which is a UUID: 'lamplighter dead list'"),
+        (["dead", "retry", "match-42"], "is no push id"), (["dead", "drop", "match-42"], "is no push id"),
+        (["push", "match-42"], "'lamplighter history match-42' lists the pushes of a name"),
+        (["schedule", "show", "match-42"], "'match-42' is no schedule id, which is a UUID"),
+        (["schedule", "delete", "match-42"], "is no schedule id"),
+        (["publish", "a", "--content-state", "{}", "--at", "+2h", "--replace", "b"], "'b' is no schedule id"),
+    ])
+    func `a name in the place of an id is called so`(arguments: [String], words: String) async throws {
+        let command = try #require(try await Lamplighter.asyncParseAsRoot(arguments) as? any CheckedCommand)
+        let error = #expect(throws: ValidationError.self) { try command.check() }
+        #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
+    }
+
     /// All commands, with those in commands.
     private static func commands(_ start: any ParsableCommand.Type) -> [any ParsableCommand.Type] {
         [start] + start.configuration.subcommands.flatMap(commands)
