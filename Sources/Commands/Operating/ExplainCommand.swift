@@ -17,12 +17,12 @@ struct ExplainCommand: AsyncParsableCommand {
 
     func run() async throws {
         let client = try gateway.client()
-        var follows = true
-        try await gateway.call(.get("/api/activities/\(name)/channels/\(channel)")) { (answer: ExplanationAnswer) in
-            follows = answer.following != nil
-            return lines(answer)
-        }
-        if !follows, !gateway.json { try await doubt(client) }
+        let body = try await client.send(.get("/api/activities/\(name)/channels/\(channel)"))
+        if gateway.json { return Terminal.print(json: body) }
+        let answer: ExplanationAnswer = try GatewayClient.decode(body)
+        // A slip comes before a verdict about something else than the person meant.
+        if answer.following == nil { try await doubt(client) }
+        lines(answer).forEach(Terminal.print)
     }
 
     /// Says which of the two is not known, because a person may have misspelt or swapped them.
@@ -45,7 +45,7 @@ struct ExplainCommand: AsyncParsableCommand {
         if let token = answer.following?.held { lines.append("  token \(token.token) since \(token.registeredAt)") }
         if let push = answer.lastPush {
             let counts = "\(Terminal.grouped(push.delivered)) of \(Terminal.grouped(push.targets)) delivered"
-            lines.append("  last push \(push.pushID): \(push.event), \(push.state), \(counts), \(push.createdAt)")
+            lines.append("  last push \(push.pushID): \(push.event), \(push.stateText), \(counts), \(push.createdAt)")
         }
         return lines
     }

@@ -25,6 +25,9 @@ struct SlipStoryTests {
         try await says("did you mean 'explain match-42 device-1'?", "explain", "device-1", "match-42", code: 0)
         try await says(#"similar names with followers: "match-42""#, "history", "match-43", code: 0)
         try await says("'lamplighter history match-42' lists", "push", "match-42", code: 64)
+        try await says("is no push id, which is a UUID", "dead", "show", "match-42", code: 64)
+        let explained = try await deployment.run("explain", "match-42", "device-1")
+        #expect(explained.out.contains("would not get the next update"), "\(explained)")
         try await says("'lamplighter pause --list' shows what is", "resume", "match-42", code: 1)
         try await says(
             "nobody who follows match-42 fits the audience tag:nobody", "publish", "match-42", "--content-state", "{}",
