@@ -30,6 +30,8 @@ struct LifeTests {
         #expect((shown["content_state"] as? [String: Any])?["status"] as? String == "eaten")
         let late = try await publish(deployment, "order-1", ["--content-state", "{}"])
         #expect(late.code == 1 && late.err.contains("is closed by an end"), "\(late.err)")
+        let tried = try await deployment.run("publish", "order-1", "--content-state", "{}", "--dry-run")
+        #expect(tried.code == 0 && tried.err.contains("is closed by an end"), "\(tried.err)")
         #expect(try await deployment.received(token)["accepted"] as? Int == 3)
     }
 

@@ -24,6 +24,7 @@ struct DryRunCalls: CallGroup {
         async let unfollowed = hints.unfollowed(pushes, call)
         let warnings =
             try await pushes.flatMap(\.warnings) + checkSchemas(pushes, call) + steps.checkSizes(pushes, call)
+            + closed(pushes, call)
         let held = parts.gate(pushes, call)?.word
         let previews = try await self.previews(pushes, held: held, counts: call.flag("reach") ?? true, call)
         let hints = await hints.hints(unfollowed, call)
@@ -37,6 +38,20 @@ struct DryRunCalls: CallGroup {
         } catch {
             guard APIError(thrown: error).status == 503 else { throw error }
             return ["schemas were not checked: Redis is not reachable"]
+        }
+    }
+
+    /// Updates of names that an end closed. No refusal, because the caller may mean a later time, behind a start.
+    private func closed(_ pushes: [PublishBody.Push], _ call: Call) async -> [String] {
+        let started = Set(pushes.filter { $0.publish.event == .start }.map(\.publish.name))
+        var names: [ActivityName] = []
+        for push in pushes where push.publish.event == .update {
+            let name = push.publish.name
+            guard !started.contains(name), !names.contains(name) else { continue }
+            if (try? await store.names.info(call.app.key, name))?.ended == true { names.append(name) }
+        }
+        return names.map { name in
+            "\(JSON.string(name.rawValue).text) is closed by an end: an update is refused until a start or a new card opens it"
         }
     }
 
