@@ -21,8 +21,13 @@ struct StatusCommand: AsyncParsableCommand {
         let findings = try await RedisInspection.findings(store.redis, settings)
         try await store.time.measure()
         let snapshot = try await store.snapshot(settings.apps.map(\.key), Report.parts)
+        var unserved: [AppKey] = []
+        for app in settings.apps.map(\.key) where try await !store.workers([app]).contains(where: \.isAtWork) {
+            unserved.append(app)
+        }
         let report = Report(
-            settings: settings, findings: findings, snapshot: snapshot, ahead: store.time.machineAhead ?? 0)
+            settings: settings, findings: findings, snapshot: snapshot, unserved: unserved,
+            ahead: store.time.machineAhead ?? 0)
         await store.redis.close()
         if global.json { Terminal.print(report.json.text) } else { report.lines.forEach(Terminal.print) }
     }
@@ -31,6 +36,8 @@ struct StatusCommand: AsyncParsableCommand {
         var settings: Settings
         var findings: [RedisFindings]
         var snapshot: Snapshot
+        /// The apps for which no worker is at work.
+        var unserved: [AppKey]
         /// Ms that this machine's clock is ahead of Redis's.
         var ahead: Int64
 
@@ -46,13 +53,21 @@ struct StatusCommand: AsyncParsableCommand {
             var lines = ["\(findings.first?.version.text ?? "") at \(settings.redisURL): \(memory) MB in use"]
             lines += findings.merged(\.losses).map { "\($0.mark.rawValue) \($0.text)" }
             if let difference = ClockDifference(ahead: ahead) { lines.append("! \(difference)") }
-            lines += snapshot.alarms.map { alarm in
+            // The line about a webhook says more than its alarm.
+            let alarms = snapshot.alarms.filter { alarm in
+                alarm.kind != .webhook || !apps.contains { $0.key == alarm.app && $0.webhook.failure != nil }
+            }
+            lines += alarms.map { alarm in
                 let since = ago(Int(max(0, now - alarm.since)))
                 return "✗ app \(alarm.app): \(alarm.kind.rawValue): \(alarm.reason), first \(since)"
             }
+            if !snapshot.workers.isEmpty {
+                lines += unserved.map { "✗ app \($0): no worker is at work for it: start 'lamplighter work'" }
+            }
             lines += snapshot.pauses.map { pause in
                 let what = pause.name.map { "name \($0) of app \(pause.app)" } ?? "app \(pause.app)"
-                return "! \(what) is paused, since \(ago(Int(max(0, now - pause.since)))) ('lamplighter resume')"
+                let remedy = "lamplighter resume" + (pause.name.map { " \($0)" } ?? "") + " --app \(pause.app)"
+                return "! \(what) is paused, since \(ago(Int(max(0, now - pause.since)))) ('\(remedy)')"
             }
             lines += [""]
             lines += Table.list(
