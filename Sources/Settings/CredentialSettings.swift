@@ -43,7 +43,9 @@ public struct CredentialSettings: Sendable, Hashable {
         if value(.scopes) == nil { require(.scopes, "name some of \(CredentialScope.words)") }
         if scopes == nil { refuse(.scopes, "some of \(CredentialScope.words), with commas between them") }
         let prefix = value(.namePrefix)?.text
-        if let prefix, (try? ActivityName(prefix)) == nil { refuse(.namePrefix, "the beginning of a name") }
+        if let prefix, (try? ActivityName(prefix)) == nil || prefix.utf8.last == UInt8(ascii: "*") {
+            refuse(.namePrefix, "the beginning of a name, without a * behind it")
+        }
         let expires = value(.expiresAt).flatMap { TimeText.parse($0.text) }
         if expires == nil { refuse(.expiresAt, "a time like 2026-11-21T18:00:00 (UTC)") }
         let hash = value(.hash)?.text

@@ -44,6 +44,7 @@ import Testing
             "- id: feed\n  scopes: admin\n  hash: HASH",
             "some of \(CredentialScope.all.map(\.rawValue).joined(separator: ", "))"
         ),
+        ("- id: feed\n  scopes: read\n  hash: HASH\n  name_prefix: match-*", "without a * behind it"),
         ("- id: master\n  scopes: read\n  hash: HASH", "none of master, app"),
         ("- id: a.b\n  scopes: read\n  hash: HASH", "1 to 64 characters of A-Z a-z 0-9 _ -"),
         ("- id: feed\n  scopes: read\n  hash: HASH\n  secret_file: f", "give either this or hash"),

@@ -36,6 +36,7 @@ import Testing
         ("issuer: https://id.example.com", "console.oidc.client_id is not set"),
         ("client_id: x", "console.oidc.issuer is not set"), ("groups: x = shop read", "console.oidc.issuer is not set"),
         ("groups: x", "GROUP = APP SCOPES"), ("groups: x = shop admin", "GROUP = APP SCOPES"),
+        ("groups: x = shop read match-*", "GROUP = APP SCOPES"),
         ("scope: email", "openid and other words"), ("session: 13h", "a time from 60s to 43200s"),
         ("client_secret: ä", "printable ASCII"), ("client_secret: a #b", "what stands after ' #' is a comment"),
         ("group: x", "did you mean 'console.oidc.groups"), ("client_id: ä", "printable ASCII"),

@@ -27,12 +27,19 @@ struct CredentialBody {
             scopes.insert(scope)
         }
         if scopes.isEmpty { throw scopesValue.error("must have at least one of \(CredentialScope.words)") }
-        if let value = root["name_prefix"] {
-            let text = try value.string()
-            guard (try? ActivityName(text)) != nil else { throw value.error("must be the beginning of a name") }
-            namePrefix = text
-        }
+        if let value = root["name_prefix"] { namePrefix = try Self.prefix(value) }
         if let value = root["expires_in"] { expiresIn = try Self.seconds(value, Self.lives) }
+    }
+
+    /// The beginning of names. People write `match-*`, because lists show a prefix so.
+    private static func prefix(_ value: JSONValue) throws(JSONError) -> String {
+        let text = try value.string()
+        let star = UInt8(ascii: "*")
+        let prefix = text.utf8.last == star ? String(decoding: text.utf8.dropLast(), as: UTF8.self) : text
+        guard prefix.utf8.last != star, (try? ActivityName(prefix)) != nil else {
+            throw value.error("must be the beginning of a name, such as match- for all names that begin so")
+        }
+        return prefix
     }
 
     /// Body of a rotation: `{"keep"?}`, for how many seconds the old secret stays valid.

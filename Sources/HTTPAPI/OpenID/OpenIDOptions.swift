@@ -93,7 +93,8 @@ extension OpenIDOptions.Access {
                 let scopes = CredentialScope.scopes(String(words[1]))
             else { return nil }
             let prefix = words.count > 2 ? String(words[2]) : nil
-            if let prefix, (try? ActivityName(prefix)) == nil { return nil }
+            // No name begins with the star that people write behind a prefix.
+            if let prefix, (try? ActivityName(prefix)) == nil || prefix.utf8.last == UInt8(ascii: "*") { return nil }
             found.append(Self(group: group, app: app, scopes: scopes, namePrefix: prefix))
         }
         return found.isEmpty ? nil : found

@@ -126,6 +126,19 @@ import Testing
         }
     }
 
+    @Test func `a star behind a prefix is no part of it`() async throws {
+        try await GatewayFixture.run { gateway in
+            for (id, prefix, status) in [
+                ("a", "match-*", 201), ("b", "match-", 201), ("c", "match-**", 400), ("d", "*", 400),
+            ] {
+                let body = #"{"id":"\#(id)","scopes":["read"],"name_prefix":"\#(prefix)"}"#
+                let reply = try await gateway.send("POST", "/api/credentials", body)
+                #expect(reply.status == status, "\(prefix): \(reply.text)")
+                #expect(status != 201 || reply.text.contains(#""name_prefix":"match-""#), "\(reply.text)")
+            }
+        }
+    }
+
     @Test func `a credential for some names reaches no others`() async throws {
         try await GatewayFixture.run { gateway in
             let scopes = #"["publish","read","track","operate"]"#
