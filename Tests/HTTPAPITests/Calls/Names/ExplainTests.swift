@@ -16,7 +16,7 @@ import Testing
                 try await alarms.raise(app, kind, "of something else")
                 #expect(try await !explained().contains("Alarm"), "\(kind)")
             }
-            for kind in [Alarm.Kind.credentials, .unreachable, .otherEnvironment] {
+            for kind in [Alarm.Kind.credentials, .unreachable] {
                 try await alarms.raise(app, kind, "no answer")
                 #expect(try await explained().contains("Alarm \(kind.rawValue): no answer."), "\(kind)")
             }
