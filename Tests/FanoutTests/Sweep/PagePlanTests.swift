@@ -22,7 +22,7 @@ import Testing
     /// The routes of the parts, and the tokens of each, which are indices of the page.
     private static func parts(_ plan: PagePlan) -> [TokenPage.Entry.Route: [Int]] {
         let parts = plan.parts.map { part in
-            (part.route, part.entries.indices.map { part.token($0).reduce(0) { $0 << 8 | Int($1) } })
+            (part.route, part.entries.indices.compactMap { part.token($0).first.map(Int.init) })
         }
         return Dictionary(uniqueKeysWithValues: parts)
     }
@@ -72,7 +72,7 @@ import Testing
 
     @Test func `a part of a part has the indices of the page`() {
         let part = Self.page([[], [], [], [], []]).part([1, 3, 4]).part([0, 2])
-        #expect(part.numbers == [1, 4] && part.entries.indices.map { part.token($0)[0] } == [1, 4])
+        #expect(part.numbers == [1, 4] && part.entries.indices.map { part.token($0).first } == [1, 4])
         #expect(PageOutcome(all: part, Self.gone).exceptions.map(\.index) == [1, 4])
         #expect(part.filtered { $0 == 1 }.numbers == nil)
     }
