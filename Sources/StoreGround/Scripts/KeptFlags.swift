@@ -37,13 +37,19 @@ struct KeptFlags: OptionSet {
         ("RECEIPTS", receipts), ("LATER", later),
     ]
 
-    /// These numbers as locals of Lua, apart from `ScriptNumbers` because a script has 200 locals at most.
+    /// The text of a script with the flags' numbers in place of their names, `KEPT_LOW` and so on. They are no locals of
+    /// Lua, because a script has 200 of these at most.
+    static func written(into script: String) -> String {
+        guard script.contains("KEPT_") else { return script }
+        return names.reduce(script) { $0.replacing("KEPT_\($1.0)", with: "\($1.1.rawValue)") }
+    }
+
+    /// The other numbers as locals of Lua, apart from `ScriptNumbers` for the same reason.
     static let text = """
         local KEPT_BLOCK, KEPT_LATE, KEPT_SHIFT, KEPT_MOST = \(block), \(late), \(shift), \(most)
         -- The head of a record, its size, and the beginning and end of most payloads.
         local KEPT_HEAD, KEPT_SIZE = '>I2I3I3I4I4', 16
         local KEPT_FRAME, KEPT_FRAME_END = '\(frame.before)', '\(frame.after)'
-        \(names.map { "local KEPT_\($0) = \($1.rawValue)" }.joined(separator: "\n"))
 
         """
 }

@@ -35,8 +35,8 @@ struct LuaFragment: Hashable {
         return found
     }
 
-    /// The names and texts of the files in `Lua/`, without `.lua`.
+    /// The names, without `.lua`, and texts of the files in `Lua/`.
     static let files: [(name: String, text: String)] = PackageResources.files.map { name, bytes in
-        (String(name.dropLast(".lua".count)), String(decoding: bytes, as: UTF8.self))
+        (String(name.dropLast(".lua".count)), KeptFlags.written(into: String(decoding: bytes, as: UTF8.self)))
     }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import Store
 @testable import StoreGround
 
-/// Tests the sources of the scripts, without Redis.
+/// Tests the sources of the scripts.
 @Suite struct LuaTests {
     /// The head of a script names keys and arguments. Only a list of further arguments is read by position.
     @Test func `a script uses each key and argument by its name`() {
@@ -42,6 +42,18 @@ import Testing
             .split(separator: "\n").drop { !$0.hasSuffix(" = unpack(KEYS)") }.dropFirst()
         let body = lines.drop { $0.contains(" = cmsgpack.unpack(ARGV[1])") || $0.hasPrefix("local rest =") }
         return withoutComments(body.joined(separator: "\n"))
+    }
+
+    /// Redis refuses a script with more than 200 locals, and fragments bring most of them.
+    @Test func `each script has room for five more locals`() async throws {
+        let fixture = try await PushFixture.start()
+        let redis = fixture.store.redis
+        let more = (0..<5).map { "local more\($0) = 0\n" }.joined()
+        for script in Lua.all {
+            await #expect(throws: Never.self, "\(script.name)") {
+                try await redis.run(RedisCommand("SCRIPT", ["LOAD", .string(more + script.source)]))
+            }
+        }
     }
 
     @Test func `each script has a name of its own`() {
