@@ -79,7 +79,7 @@ public struct Worker: Service {
         let circuits = AppCircuits()
         let served = apps.map { app in
             var served = app
-            served.transport = CircuitTransport(transport: app.transport, app: app.key, circuits: circuits, now: now)
+            served.senders = app.senders.map { $0.behind(circuits, of: app.key, now: now) }
             return (app.key, served)
         }
         return WorkerContext(
@@ -120,8 +120,7 @@ public struct Worker: Service {
 
     private func leave(_ pools: [Pool]) async {
         for app in apps {
-            await app.transport.close()
-            await app.otherTransport?.close()
+            for sender in app.senders { await sender.close() }
             await app.broadcasts?.close()
         }
         for pool in pools { pool.close() }
@@ -147,7 +146,7 @@ public struct Worker: Service {
         guard let alarms = try? await store.alarms.list(keys) else { return }
         for alarm in alarms {
             if let cause = Halt.Cause(rawValue: alarm.kind.rawValue) {
-                circuits.inherit(alarm.app, Halt(cause: cause, reason: alarm.reason))
+                circuits.inherit(AppPlatform(alarm.app, alarm.platform), Halt(cause: cause, reason: alarm.reason))
                 metrics.circuit(alarm.app, isOpen: true)
             }
         }

@@ -1,11 +1,12 @@
 import Delivery
 import LiveActivity
 
-/// An app's transport behind its circuit. While the circuit is half open, one request at a time is the probe. A page of
-/// a thousand is too much for a probe, because APNs would refuse all of it if the credentials are still wrong.
+/// An app's transport to a platform behind its circuit. While the circuit is half open, one request at a time is the
+/// probe. A page of a thousand is too much for a probe, because the platform would refuse all of it if the credentials
+/// are still wrong.
 struct CircuitTransport: PushTransport {
     let transport: any PushTransport
-    let app: AppKey
+    let key: AppPlatform
     let circuits: AppCircuits
     var now: @Sendable () -> Int64 = bootClock
 
@@ -18,7 +19,7 @@ struct CircuitTransport: PushTransport {
         _ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission, _ handover: Handover?
     ) async -> PageOutcome {
         guard !page.isEmpty else { return PageOutcome() }
-        switch await circuits.admit(app, now: now()) {
+        switch await circuits.admit(key, now: now()) {
         case .send: return await transport.send(page, push, while: permission, handover)
         case .refused(let outcome): return PageOutcome(all: page, outcome)
         case .probe: return await probe(page, push, while: permission, handover)
@@ -32,15 +33,15 @@ struct CircuitTransport: PushTransport {
         var outcome = await transport.send(page.part([0]), push, while: permission, nil)
         let answer = outcome.exceptions.first?.outcome ?? .accepted
         guard !answer.haltsApp else {
-            circuits.probed(app, hasPassed: false)
+            circuits.probed(key, hasPassed: false)
             return PageOutcome(all: page, answer)
         }
         if case .unanswered(let none) = answer, none.cause == .cancelled {
-            // The lease was lost before the probe left. APNs has said nothing, so another page becomes the probe.
-            circuits.probeWasNotSent(app)
+            // The lease was lost before the probe left. The platform has said nothing: another page becomes the probe.
+            circuits.probeWasNotSent(key)
             return PageOutcome(all: page, answer)
         }
-        circuits.probed(app, hasPassed: true)
+        circuits.probed(key, hasPassed: true)
         if page.count > 1 {
             let rest = page.part(Array(page.entries.indices.dropFirst()))
             outcome += await transport.send(rest, push, while: permission, handover)

@@ -10,23 +10,35 @@ struct PagePlan: Sendable {
     /// The parts to send next, each of one route; empty when each entry has its outcome.
     private(set) var parts: [TokenPage]
     private(set) var outcome = PageOutcome()
+    /// Indices of the entries that are sent. Nil: all of them.
+    private let targets: [Int]?
     /// Indices of the entries that one environment calls bad, so that the other one is asked.
     private var moved: [Int] = []
     /// A part may still be sent to the environment that was not asked.
     private var asksOther: Bool
 
-    /// - Parameter hasOther: the app is configured for both environments
-    init(_ page: TokenPage, hasOther: Bool = false) {
+    /// - Parameters:
+    ///   - platform: only the entries on this platform are sent; nil: the page is on one platform
+    ///   - hasOther: the app is configured for both environments
+    init(_ page: TokenPage, on platform: Platform? = nil, hasOther: Bool = false) {
         var page = page
         if !hasOther {
             for index in page.entries.indices where page[route: index].contains(.elsewhere) {
                 page[route: index].remove(.elsewhere)
             }
         }
-        let isOnePart = page.entries.allSatisfy { $0.route == page.route }
-        parts = isOnePart ? [page] : page.parts(Array(page.entries.indices))
+        targets = platform.map { platform in page.entries.indices.filter { page.entries[$0].platform == platform } }
+        let isOnePart = targets == nil && page.entries.allSatisfy { $0.route == page.route }
+        parts = isOnePart ? [page] : page.parts(targets ?? Array(page.entries.indices))
         self.page = page
         asksOther = hasOther
+    }
+
+    /// Adds the plan of the same page's entries on another platform. Both plans are done.
+    mutating func add(_ other: PagePlan) {
+        outcome += other.outcome
+        moved += other.moved
+        for index in other.targets ?? [] { page[route: index] = other.page[route: index] }
     }
 
     /// Indices of the entries that the other environment accepted after the first one had refused them.

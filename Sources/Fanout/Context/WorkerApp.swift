@@ -7,10 +7,10 @@ public import Webhooks
 
 public struct WorkerApp: Sendable {
     public var key: AppKey
+    /// One for each platform of the app.
+    public var senders: [any PlatformSender]
+    /// For APNs's broadcasts.
     public var bundleID: String
-    public var transport: any PushTransport
-    /// For an app in both APNs environments: where tokens are tried that the first does not know.
-    public var otherTransport: (any PushTransport)?
     /// Makes the app's broadcast channels and sends to them. Nil: this worker does neither.
     public var broadcasts: BroadcastService?
     /// Sends the app's outgoing events. Nil: this worker sends none.
@@ -21,14 +21,18 @@ public struct WorkerApp: Sendable {
     public var rate: DeliveryRate?
 
     public init(
-        key: AppKey, bundleID: String, transport: any PushTransport,
-        otherTransport: (any PushTransport)? = nil,
-        broadcasts: BroadcastService? = nil, webhook: WebhookService? = nil, endAfter: Duration? = nil,
-        rate: DeliveryRate? = nil
+        key: AppKey, senders: [any PlatformSender], bundleID: String = "", broadcasts: BroadcastService? = nil,
+        webhook: WebhookService? = nil, endAfter: Duration? = nil, rate: DeliveryRate? = nil
     ) {
-        (self.key, self.bundleID, self.transport, self.otherTransport) = (key, bundleID, transport, otherTransport)
+        (self.key, self.senders, self.bundleID) = (key, senders, bundleID)
         (self.broadcasts, self.webhook, self.endAfter, self.rate) = (broadcasts, webhook, endAfter, rate)
     }
+
+    /// Nil: the app has no sender on the platform.
+    func sender(_ platform: Platform) -> (any PlatformSender)? { senders.first { $0.platform == platform } }
+    var platforms: [AppPlatform] { senders.map { AppPlatform(key, $0.platform) } }
+    /// The longest time from the moment when a request is open to its answer.
+    var requestTimeout: Duration { senders.map(\.requestTimeout).max() ?? .zero }
 }
 
 /// An app's webhook, for the worker that sends to it.

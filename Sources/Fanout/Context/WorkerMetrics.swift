@@ -143,17 +143,18 @@ struct WorkerMetrics: Sendable {
     }
 
     /// Counts answers other than 200, and requests without an answer, by reason. An unknown reason counts as `other`,
-    /// so that APNs cannot make new series.
-    func rejected(_ app: AppKey, _ errors: [String: Int]) {
+    /// so that a platform cannot make new series.
+    func rejected(_ app: AppKey, _ errors: [String: Int], _ reasons: PlatformReasons?) {
         guard !errors.isEmpty else { return }
+        let known = reasons?.known ?? []
         for (reason, number) in errors where number > 0 {
-            let label = KnownReasons.all.contains(reason) ? reason : "other"
+            let label = known.contains(reason) ? reason : "other"
             Counter(
                 label: WorkerMetricName.rejections.rawValue,
                 dimensions: [("app", app.rawValue), ("reason", label)]
             ).increment(by: number)
         }
-        tallies.count(app, errors: errors, known: KnownReasons.all)
+        tallies.count(app, errors: errors, known: known)
     }
 
     func pageBegan(_ app: AppKey) {

@@ -37,7 +37,7 @@ extension WorkerContext {
             let isPaused = pauses.isPaused(entry.item.app, entry.item.name)
             var isKept = isPaused
             if isPaused, try await mayExpire(entry.item) { isKept = false }
-            if let pause = isKept ? PauseBook.look : isPaused ? nil : circuits.pause(of: entry.item.app, now: now) {
+            if let pause = isKept ? PauseBook.look : isPaused ? nil : circuitPause(entry.item.app) {
                 try await store.queue.schedule(entry.item, due: store.time.now() + pause.milliseconds)
                 return .acknowledge
             }
@@ -53,6 +53,10 @@ extension WorkerContext {
             log.warning("work is postponed: \(error)", metadata: ["part": "\(entry.item.part)"])
             return .leave
         }
+    }
+
+    private func circuitPause(_ app: AppKey) -> Duration? {
+        circuits.pause(of: apps[app]?.platforms ?? [], now: now)
     }
 
     /// Whether there may be something of a paused name that is past its deadline.

@@ -38,18 +38,20 @@ struct OpenPage: PageOwner {
                         if found.isEmpty { return }
                         try? await Task.sleep(for: Self.gather)
                         found += source.more()
-                        await settle(found)
+                        let byPlatform = Dictionary(grouping: found) { requests[$0.index]?.request.channel.platform }
+                        for case (let platform?, let found) in byPlatform { await settle(found, on: platform) }
                     }
                 }
             }
         }
     }
 
-    private func settle(_ found: [PageOutcome.Exception]) async {
+    private func settle(_ found: [PageOutcome.Exception], on platform: Platform) async {
+        let hasOther = app.sender(platform)?.otherTransport != nil
         var (page, outcome, channels) = (TokenPage(), PageOutcome(), [WaitingChannel]())
         for answer in found {
             guard let open = requests[answer.index] else { continue }
-            let settled = settled(answer.outcome)
+            let settled = settled(answer.outcome, hasOther: hasOther)
             if settled == .accepted {
                 outcome.accepted += 1
             } else {
@@ -60,7 +62,9 @@ struct OpenPage: PageOwner {
             channels.append(channel)
             page.append(channel, route: open.route)
         }
-        let report = await read(AnsweredPage(page: page, outcome: outcome, details: details, isLate: true))
+        let part = PagePart(platform: platform, outcome: outcome)
+        let report = await read(
+            AnsweredPage(page: page, parts: [part], outcome: outcome, details: details, isLate: true))
         let record = details.record
         let settlement = RetrySettlement(
             channels, SentPage(record: record, report: report), now: store.time.now(), staleBefore: context.staleBefore)
@@ -69,11 +73,11 @@ struct OpenPage: PageOwner {
 
     /// Reads an answer for a request whose page is settled. Some requests are as good as unsent: a bad token goes
     /// to the app's other environment with the next retries, and a request that never left is no fault of the app.
-    private func settled(_ outcome: PushOutcome) -> PushOutcome {
+    private func settled(_ outcome: PushOutcome, hasOther: Bool) -> PushOutcome {
         let isUnsent =
             switch outcome {
             case .accepted: false
-            case .rejected: app.otherTransport != nil && outcome.mayLiveElsewhere
+            case .rejected: hasOther && outcome.mayLiveElsewhere
             case .unanswered(let noAnswer): noAnswer.isUnreachable
             }
         return isUnsent ? .unanswered(NoAnswer(.cancelled, mayHaveBeenDelivered: false)) : outcome

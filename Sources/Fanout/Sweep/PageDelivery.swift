@@ -1,4 +1,3 @@
-import APNsWire
 import Delivery
 import LiveActivity
 import Logging
@@ -14,9 +13,6 @@ struct PageDelivery: PageOwner {
     var sendsNothing = false
     let log: Logger
     let state = RunState()
-
-    /// A push as the app's transport sends it.
-    typealias Push = PreparedPush
 
     var lease: Lease { held.lease }
     var name: ActivityName { lease.name }
@@ -46,7 +42,7 @@ struct PageDelivery: PageOwner {
     }
 
     /// As long as a request may take, and as long as a stalled worker may need to write down what became of it.
-    private var timeToTell: Duration { app.environments.requestTimeout + context.options.claimAfter }
+    private var timeToTell: Duration { app.requestTimeout + context.options.claimAfter }
 
     func attempt<T: Sendable>(_ body: () async throws(StoreError) -> T) async -> T? {
         await held.repeatWhileLive(log, body)
@@ -88,7 +84,7 @@ struct PageDelivery: PageOwner {
     ///   - channel: the waiting channel of an entry, for a page of retries
     /// - Returns: nil if there is nothing to settle
     func sendPage(
-        _ page: TokenPage, of record: PushRecord, _ push: Push, _ place: PageSlot, until time: Int64?,
+        _ page: TokenPage, of record: PushRecord, _ push: RenderedPush, _ place: PageSlot, until time: Int64?,
         firstSize: PushSize?, channel: ((Int) -> WaitingChannel)? = nil
     ) async -> SentPage? {
         // Check the lease here, because the process may have been suspended since the page was read.
@@ -99,8 +95,8 @@ struct PageDelivery: PageOwner {
             record: record, firstSize: firstSize, notes: notes, trace: record.isTraced ? ExchangeRecorder() : nil,
             spanStart: context.spanStart(record), isRetry: channel != nil)
         context.metrics.pageBegan(app.key)
-        let sent = await app.environments.sendParts(
-            page, push, trace: details.trace, while: held.permission(until: time), Handover { place.nearlyDone() })
+        let (sent, parts) = await push.send(
+            page, trace: details.trace, while: held.permission(until: time), Handover { place.nearlyDone() })
         context.metrics.pageEnded(app.key)
         if !sent.found.isEmpty {
             // If this write is lost, the next send finds out again.
@@ -108,7 +104,7 @@ struct PageDelivery: PageOwner {
             try? await store.otherEnvironment.remember(app.key, place, page, sent.found)
         }
         let report = await read(
-            AnsweredPage(page: sent.page, outcome: sent.outcome, details: details, isLate: false))
+            AnsweredPage(page: sent.page, parts: parts, outcome: sent.outcome, details: details, isLate: false))
         guard report.isUnsent else {
             return SentPage(record: record, report: report, open: open(sent, details, channel))
         }

@@ -29,6 +29,9 @@ protocol PageOwner: Sendable {
 struct AnsweredPage {
     /// Each entry has the route of its outcome.
     let page: TokenPage
+    /// One for each platform of the page.
+    let parts: [PagePart]
+    /// The outcomes of all parts.
     let outcome: PageOutcome
     let details: PageDetails
     /// The page was settled before these answers came.
@@ -73,26 +76,43 @@ extension PageOwner {
         let record = details.record
         // Before the page is settled, so that a final push has its whole trace.
         if let trace = details.trace { await keep(trace, of: page, besides: outcome.open, record) }
-        let report = context.report(app, page, outcome, record)
+        let reports = answered.parts.map { context.report($0, page, app.key, record) }
+        let report = reports.dropFirst().reduce(into: reports[0]) { $0.add($1) }
         context.addPageSpan(
             answered.isLate ? "late" : details.isRetry ? "retry" : "page", app.key, record, from: details.spanStart,
             tokens: page.count, report)
-        // A page that was refused as a whole is one refusal: its other requests did not leave this machine. Requests
-        // with late answers did.
-        let refusal = report.halt.map { [$0.reason: 1] } ?? [:]
-        context.metrics.rejected(app.key, report.isUnsent && !answered.isLate ? refusal : report.errors)
+        for (part, report) in zip(answered.parts, reports) {
+            // A part that was refused as a whole is one refusal: its other requests did not leave this machine.
+            // Requests with late answers did.
+            let refusal = report.halt.map { [$0.reason: 1] } ?? [:]
+            context.metrics.rejected(
+                app.key, report.isUnsent && !answered.isLate ? refusal : report.errors,
+                app.sender(part.platform)?.reasons)
+        }
         if record.event == .start {
             _ = await attempt { () async throws(StoreError) in
                 try await context.removeNotes(app.key, name, page, outcome, report, before: details.notes)
             }
         }
-        // A late answer that opens the circuit ends the run too, if the run still goes on.
-        if let pause = await context.updateCircuit(app, report, log) { state.change { $0.pause = pause } }
+        await updateCircuits(answered, reports)
         if report.delivered > 0 {
             let first = details.firstSize.flatMap { state.reach(record) ? $0 : nil }
             context.metrics.arrived(app.key, record, first: first, now: store.time.now())
         }
         return report
+    }
+
+    /// Opens or closes the circuits of the page's platforms. The run pauses once all of them are open.
+    private func updateCircuits(_ answered: AnsweredPage, _ reports: [PageReport]) async {
+        var pauses: [Duration] = []
+        for (part, report) in zip(answered.parts, reports) {
+            let key = AppPlatform(app.key, part.platform)
+            if let pause = await context.updateCircuit(key, report, log) { pauses.append(pause) }
+        }
+        guard let pause = pauses.min(), pauses.count == answered.parts.count else { return }
+        // A late answer that opens the circuit ends the run too, if the run still goes on. Late answers are of one
+        // platform, and the run may have pages for others.
+        if !answered.isLate || app.senders.count == 1 { state.change { $0.pause = pause } }
     }
 
     private func keep(

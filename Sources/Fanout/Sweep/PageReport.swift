@@ -31,7 +31,7 @@ struct PageReport {
     private(set) var exceptions: [Exception] = []
     private(set) var delivered = 0
     /// Indices of the entries whose requests are open. Their decisions come later.
-    let open: [Int]
+    private(set) var open: [Int]
     private(set) var retries = 0
     private(set) var duplicatesPossible = 0
     private(set) var errors: [String: Int] = [:]
@@ -86,15 +86,34 @@ struct PageReport {
                 let decision = decide(rejection, attempt, pause) { since in
                     TokenRemoval(
                         channel: Array(page.channel(index)), token: Array(page.token(index)), deadSince: since,
-                        reason: reason, attributesType: attributesType)
+                        reason: reason, attributesType: attributesType, platform: page.entries[index].platform)
                 }
                 add(index, decision, reason, attempt)
             }
         }
         verdicts += TokenVerdictCounts(answers: delivered)
-        isUnsent = unsent > 0 && unsent == page.count
+        isUnsent = unsent > 0 && unsent == delivered + exceptions.count + open.count
         // APNs answered other requests, so only one connection of several failed. Its tokens wait, and the app goes on.
         if isAnswered, halt?.cause == .unreachable { halt = nil }
+    }
+
+    /// Entries that nothing was sent to, all for the same reason.
+    init(refused indices: [Int], _ reason: String) {
+        open = []
+        exceptions = indices.map { Exception(index: $0, decision: .failed, reason: reason) }
+        errors = [reason: indices.count]
+    }
+
+    /// Adds the decisions for entries of the same page that are on another platform.
+    mutating func add(_ other: PageReport) {
+        exceptions = (exceptions + other.exceptions).sorted { $0.index < $1.index }
+        open = (open + other.open).sorted()
+        delivered += other.delivered
+        retries += other.retries
+        duplicatesPossible += other.duplicatesPossible
+        errors.merge(other.errors, uniquingKeysWith: +)
+        (stop, halt) = (stop ?? other.stop, halt ?? other.halt)
+        isUnsent = isUnsent && other.isUnsent
     }
 
     /// Indices of the entries that got the push.
@@ -206,35 +225,39 @@ struct Attempt {
 /// Acts on answers of APNs, whether their page still waits for them or they come late.
 extension WorkerContext {
     /// The decision for each token that was answered. Counts the verdicts for the prune guard.
-    func report(
-        _ app: WorkerApp, _ page: TokenPage, _ outcome: PageOutcome, _ record: PushRecord
-    ) -> PageReport {
+    func report(_ part: PagePart, _ page: TokenPage, _ app: AppKey, _ record: PushRecord) -> PageReport {
+        if let (indices, reason) = part.refusal { return PageReport(refused: indices, reason) }
+        let key = AppPlatform(app, part.platform)
         let report = PageReport(
-            page, outcome, now: store.time.now(), deadline: record.deadline, triesOnce: record.expiry == 0,
+            page, part.outcome, now: store.time.now(), deadline: record.deadline, triesOnce: record.expiry == 0,
             backoff: options.retries,
             attributesType: record.event == .start ? record.attributesType ?? "" : nil,
-            pause: { circuits.nextPause(app.key, $0) }, random: { Double.random(in: 0..<1) })
-        verdictLog.note(app.key, report.verdicts, now: store.time.now())
+            pause: { circuits.nextPause(key, $0) }, random: { Double.random(in: 0..<1) })
+        verdictLog.note(key, report.verdicts, now: store.time.now())
         return report
     }
 
-    /// Opens or closes the app's circuit.
+    /// Opens or closes the circuit of the app and its platform.
     /// - Returns: how long the circuit stays open, if it does
-    func updateCircuit(_ app: WorkerApp, _ report: PageReport, _ log: Logger) async -> Duration? {
-        if let refusal = report.otherRefusal { await raiseAlarm(app.key, .otherEnvironment, refusal) }
+    func updateCircuit(_ key: AppPlatform, _ report: PageReport, _ log: Logger) async -> Duration? {
+        if let refusal = report.otherRefusal { await raiseAlarm(key, .otherEnvironment, refusal) }
         if let halt = report.halt {
-            if circuits.open(app.key, halt, now: now) {
-                metrics.circuit(app.key, isOpen: true)
-                log.error("\(halt.cause.alarm.logText)", metadata: ["reason": "\(halt.reason)"])
-                try? await store.alarms.raise(app.key, halt.cause.alarm, halt.reason)
+            if circuits.open(key, halt, now: now) {
+                metrics.circuit(key.app, isOpen: true)
+                log.error(
+                    "\(halt.cause.alarm.logText)",
+                    metadata: ["platform": "\(key.platform)", "reason": "\(halt.reason)"])
+                try? await store.alarms.raise(key, halt.cause.alarm, halt.reason)
             }
-            return circuits.pause(of: app.key, now: now) ?? .zero
+            return circuits.pause(of: key, now: now) ?? .zero
         }
-        if report.delivered > 0, let halt = circuits.close(app.key) {
-            metrics.circuit(app.key, isOpen: false)
-            log.notice("APNs accepts this app's pushes again", metadata: ["reason": "\(halt.reason)"])
+        if report.delivered > 0, let halt = circuits.close(key) {
+            metrics.circuit(key.app, isOpen: circuits.isOpen(key.app))
+            log.notice(
+                "the platform accepts this app's pushes again",
+                metadata: ["platform": "\(key.platform)", "reason": "\(halt.reason)"])
             // One halt may have followed the other, so a delivery clears both alarms.
-            for cause in Halt.Cause.allCases { try? await store.alarms.clear(app.key, cause.alarm) }
+            for cause in Halt.Cause.allCases { try? await store.alarms.clear(key, cause.alarm) }
         }
         return nil
     }

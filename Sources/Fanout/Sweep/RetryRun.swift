@@ -132,7 +132,7 @@ struct RetryRun: Sendable {
         _ waiting: [WaitingChannel], _ record: PushRecord, _ place: PageSlot, until time: Int64?
     ) async {
         var page = TokenPage(waiting)
-        let push = record.prepared(bundleID: delivery.app.bundleID, lease.name, isLate: waiting[0].isLate)
+        let push = RenderedPush(record, for: delivery.app.senders, lease.name, isLate: waiting[0].isLate)
         if push.hasVariant {
             let routed = await delivery.ask { [page] () async throws(StoreError) in
                 try await store.channels.routingIOS18(lease.app, page, to: .variant)

@@ -39,12 +39,12 @@ struct Sweep: Sendable {
 
     let delivery: PageDelivery
     let claim: Claim
-    private let push: PageDelivery.Push
+    private let push: RenderedPush
 
     init(_ delivery: PageDelivery, _ claim: Claim) {
         self.delivery = delivery
         self.claim = claim
-        push = claim.record.prepared(bundleID: delivery.app.bundleID, claim.lease.name)
+        push = RenderedPush(claim.record, for: delivery.app.senders, claim.lease.name)
     }
 
     var lease: Lease { claim.lease }
@@ -196,9 +196,9 @@ struct Sweep: Sendable {
             return (Settlement(unsent: count, as: .expired, range: range), nil)
         }
         var settlement = Settlement(range: range)
-        if push.isTooLarge {
+        if let refusal = push.refusal {
             settlement = Settlement(unsent: count, as: .failed, range: range)
-            settlement.errors[PushRecord.tooLarge] = count
+            settlement.errors[refusal] = count
             return (settlement, nil)
         }
         var sent: SentPage?

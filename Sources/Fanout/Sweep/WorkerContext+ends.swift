@@ -19,3 +19,10 @@ extension WorkerContext {
         return Set(ends.keys.filter { closed.contains(Array(page.channel($0))) })
     }
 }
+
+extension PushRecord {
+    /// The entries of a page that the push is for: for an automatic end, the entries whose cards are old enough.
+    func targets(of page: TokenPage) -> TokenPage {
+        isAutomatic ? page.filtered { isFor(startedAt: page.entries[$0].startedAt) } : page
+    }
+}

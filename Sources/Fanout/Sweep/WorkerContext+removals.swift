@@ -19,7 +19,9 @@ extension WorkerContext {
         for start in stride(from: 0, to: pending.count, by: 1_000) {
             let part = pending[start..<min(start + 1_000, pending.count)]
             let distrusted = try await distrusted(part, app, name)
-            func isHeldBack(_ one: PendingRemoval) -> Bool { one.removal.isDisputable && distrusted.contains(one.push) }
+            func isHeldBack(_ one: PendingRemoval) -> Bool {
+                one.removal.isDisputable && distrusted.contains(Doubt(push: one.push, platform: one.removal.platform))
+            }
             try await remove(part.filter { !isHeldBack($0) }, app, name)
             try await quarantine(part.filter(isHeldBack), app, name)
         }
@@ -70,14 +72,31 @@ extension WorkerContext {
         }
     }
 
-    /// The pushes whose 400s are not believed. This also adds the worker's counts to the fleet's and raises alarms.
+    /// The pushes and platforms whose 400s are not believed. This also adds the worker's counts to the fleet's and
+    /// raises alarms.
     private func distrusted(
         _ pending: ArraySlice<PendingRemoval>, _ app: AppKey, _ name: ActivityName
-    ) async throws(StoreError) -> Set<PushID> {
+    ) async throws(StoreError) -> Set<Doubt> {
         let dead = pending.filter { !$0.removal.hasEnded }
-        if dead.isEmpty { return [] }
+        var distrusted: Set<Doubt> = []
+        for (platform, dead) in Dictionary(grouping: dead, by: \.removal.platform) {
+            let pushes = try await doubted(dead, AppPlatform(app, platform), name)
+            distrusted.formUnion(pushes.map { Doubt(push: $0, platform: platform) })
+        }
+        return distrusted
+    }
+
+    /// A platform's 400s to a push are not believed.
+    private struct Doubt: Hashable {
+        var push: PushID
+        var platform: Platform
+    }
+
+    private func doubted(
+        _ dead: [PendingRemoval], _ key: AppPlatform, _ name: ActivityName
+    ) async throws(StoreError) -> Set<PushID> {
         let pushes = Array(Set(dead.map(\.push)))
-        let counts = try await shareVerdicts(app, pushes: pushes, of: name)
+        let counts = try await shareVerdicts(key, pushes: pushes, of: name)
         var distrusted: Set<PushID> = []
         for push in pushes {
             let verdict = options.pruneGuard.verdict(
@@ -85,10 +104,10 @@ extension WorkerContext {
             let removals = dead.filter { $0.push == push }.map(\.removal)
             if let reason = verdict.quarantine, removals.contains(where: \.isDisputable) {
                 distrusted.insert(push)
-                await raiseAlarm(app, .pruneGuard, reason)
+                await raiseAlarm(key, .pruneGuard, reason)
             }
             if let reason = verdict.manyUnregistered, !removals.allSatisfy(\.isDisputable) {
-                await raiseAlarm(app, .manyUnregistered, reason)
+                await raiseAlarm(key, .manyUnregistered, reason)
             }
         }
         return distrusted
@@ -98,31 +117,39 @@ extension WorkerContext {
     /// APNs calls a token dead. Returns the sums of the fleet.
     @discardableResult
     func shareVerdicts(
-        _ app: AppKey, pushes: [PushID] = [], of name: ActivityName? = nil
+        _ key: AppPlatform, pushes: [PushID] = [], of name: ActivityName? = nil
     ) async throws(StoreError) -> TokenVerdictSums {
         let (now, pruneGuard) = (store.time.now(), options.pruneGuard)
-        let seen = verdictLog.take(app, now: now, window: pruneGuard.windowMinutes)
+        let reasons = apps[key.app]?.sender(key.platform)?.reasons
+        let seen = verdictLog.take(key, now: now, window: pruneGuard.windowMinutes)
         do throws(StoreError) {
-            return try await store.tokenVerdicts.add(app, seen, over: pruneGuard.span, pushes: pushes, of: name)
+            return try await store.tokenVerdicts.add(
+                key, seen, over: pruneGuard.span, pushes: pushes, of: name,
+                (dead: reasons?.dead ?? [], gone: reasons?.gone ?? []))
         } catch {
-            verdictLog.putBack(app, seen, now: now)
+            verdictLog.putBack(key, seen, now: now)
             throw error
         }
     }
 
-    /// Raises an alarm and logs it, each kind at most twice a minute for an app.
-    func raiseAlarm(_ app: AppKey, _ kind: Alarm.Kind, _ reason: String) async {
-        guard alarmThrottle.mayRaise(app, kind, now: now) else { return }
+    /// Raises an alarm and logs it, each kind at most twice a minute for an app and platform.
+    func raiseAlarm(_ key: AppPlatform, _ kind: Alarm.Kind, _ reason: String) async {
+        guard alarmThrottle.mayRaise(key, kind, now: now) else { return }
         logger.error(
-            "\(kind.logText)", metadata: ["app": "\(app)", "alarm": "\(kind.rawValue)", "reason": "\(reason)"])
-        try? await store.alarms.raise(app, kind, reason)
+            "\(kind.logText)",
+            metadata: [
+                "app": "\(key.app)", "platform": "\(key.platform)", "alarm": "\(kind.rawValue)", "reason": "\(reason)",
+            ])
+        try? await store.alarms.raise(key, kind, reason)
     }
 
     /// Tells the operator, by a log line and an alarm, that tokens of a push or its broadcast (nil) expired unsent.
     func reportExpired(_ app: AppKey, _ push: PushID, _ tokens: Int?, _ log: Logger) async {
         let what: Logger.MetadataValue = tokens.map { "\($0)" } ?? "broadcast"
         log.error("a push expired before it was sent to all", metadata: ["push": "\(push)", "tokens": what])
-        await raiseAlarm(app, .expired, "pushes expired before they were sent to all; see `lamplighter dead list`")
+        await raiseAlarm(
+            AppPlatform(app, .ios), .expired, "pushes expired before they were sent to all; see `lamplighter dead list`"
+        )
     }
 
     /// Tells the operator that pushes expired because their broadcast channel was not made in time.
@@ -131,7 +158,8 @@ extension WorkerContext {
             "pushes expired before their broadcast channel was made",
             metadata: ["name": "\(name)", "pushes": "\(pushes)"])
         await raiseAlarm(
-            app, .expired, "pushes expired before their broadcast channel was made; see `lamplighter dead list`")
+            AppPlatform(app, .ios), .expired,
+            "pushes expired before their broadcast channel was made; see `lamplighter dead list`")
     }
 
     private static func outcome(_ removal: TokenRemoval, _ result: PruneResult) -> SettledField {

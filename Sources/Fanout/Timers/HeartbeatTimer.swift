@@ -21,7 +21,7 @@ struct HeartbeatTimer {
         let tallies = context.metrics.tallies.values
         let loads = context.apps.map { key, app in
             let tally = tallies[key] ?? WorkerTallies.Tally()
-            let lanes = [app.transport.lanes, app.otherTransport?.lanes].compactMap { $0 }
+            let lanes = app.senders.flatMap(\.lanes)
             var load = Heartbeat.Load()
             load.lanes = lanes.reduce(0) { $0 + $1.total }
             load.connected = lanes.reduce(0) { $0 + $1.connected }

@@ -45,8 +45,8 @@ struct Timers: Sendable {
             }
             group.addTask {
                 await every(.seconds(30)) {
-                    for app in context.verdictLog.apps {
-                        await quietly { () async throws(StoreError) in try await context.shareVerdicts(app) }
+                    for key in context.verdictLog.keys {
+                        await quietly { () async throws(StoreError) in try await context.shareVerdicts(key) }
                     }
                 }
             }

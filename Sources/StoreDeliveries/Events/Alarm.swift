@@ -3,10 +3,15 @@ public import LiveActivity
 /// Something that an operator must look at. It stands until a worker clears it or it is not repeated for a while.
 public struct Alarm: Sendable, Hashable {
     public var app: AppKey
+    /// The platform that it concerns. iOS also stands for an alarm that concerns none.
+    public var platform = Platform.ios
     public var kind: Kind
     public var reason: String
     /// Epoch milliseconds of its first raising.
     public var since: Int64
+
+    /// Its word in Redis. The fields of the alarms of iOS have the kind's word alone.
+    package var word: String { platform == .ios ? kind.rawValue : "\(kind.rawValue)@\(platform.code)" }
 }
 
 extension Alarm {

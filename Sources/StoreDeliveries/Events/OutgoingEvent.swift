@@ -49,12 +49,12 @@ public struct OutgoingEvent: Sendable, Hashable {
 
     static func raised(_ alarm: Alarm) -> OutgoingEvent {
         OutgoingEvent(
-            "\(alarm.kind.rawValue).\(alarm.since).raised", .alarmRaised, alarm.app, at: alarm.since, alarm: alarm)
+            "\(alarm.word).\(alarm.since).raised", .alarmRaised, alarm.app, at: alarm.since, alarm: alarm)
     }
 
     static func cleared(_ alarm: Alarm, at: Int64) -> OutgoingEvent {
         OutgoingEvent(
-            "\(alarm.kind.rawValue).\(alarm.since).cleared", .alarmCleared, alarm.app, at: at, alarm: alarm)
+            "\(alarm.word).\(alarm.since).cleared", .alarmCleared, alarm.app, at: at, alarm: alarm)
     }
 
     public static func test(_ app: AppKey, at: Int64) -> OutgoingEvent {

@@ -16,14 +16,21 @@ public struct Alarms: Sendable {
         self.events = events
     }
 
+    /// Raises or repeats an alarm of an app.
     public func raise(_ app: AppKey, _ kind: Alarm.Kind, _ reason: String) async throws(StoreError) {
-        let alarm = Alarm(app: app, kind: kind, reason: reason, since: clock())
+        try await raise(AppPlatform(app, .ios), kind, reason)
+    }
+
+    /// Raises or repeats an alarm of an app that concerns one platform.
+    public func raise(_ key: AppPlatform, _ kind: Alarm.Kind, _ reason: String) async throws(StoreError) {
+        let app = key.app
+        let alarm = Alarm(app: app, platform: key.platform, kind: kind, reason: reason, since: clock())
         let event = OutgoingEvent.raised(alarm)
         let told = events.arguments(of: event, alarm)
         try await redis.run(
             Lua.alarmRaise, keys: keysOfEvents(app),
             [
-                "kind": .string(kind.rawValue), "reason": .string(reason), "now": .int(alarm.since),
+                "kind": .string(alarm.word), "reason": .string(reason), "now": .int(alarm.since),
                 "life": .int(kind.life.milliseconds),
                 // A worker still has to tell that it ended.
                 "kept": .int((events.isOn(app) ? kind.life + Outbox.life : kind.life).milliseconds),
@@ -36,18 +43,31 @@ public struct Alarms: Sendable {
     public func shorten(_ app: AppKey) async throws(StoreError) {
         let now = clock()
         let fields = try await redis.hash(keys.alarm(app))
-        for kind in Alarm.Kind.all {
-            let (field, latest) = ("\(kind.rawValue):until", now + kind.life.milliseconds)
+        for alarm in Self.all(app) {
+            let (field, latest) = ("\(alarm.word):until", now + alarm.kind.life.milliseconds)
             if let until = fields.number(field), until > latest {
                 try await redis.run("HSET", keys.alarm(app), .string(field), .int(latest))
             }
         }
     }
 
+    /// Every alarm that an app can have, without reason and time.
+    private static func all(_ app: AppKey) -> [Alarm] {
+        (0...Platform.mostCode).flatMap { code in
+            Alarm.Kind.all.map { Alarm(app: app, platform: Platform(code: code), kind: $0, reason: "", since: 0) }
+        }
+    }
+
     public func clear(_ app: AppKey, _ kind: Alarm.Kind) async throws(StoreError) {
-        let name = kind.rawValue
-        if events.isOn(app), try await tellCleared(app, kind, before: nil) { return }
-        try await redis.run("HDEL", keys.alarm(app), .string(name), .string("\(name):since"), .string("\(name):until"))
+        try await clear(AppPlatform(app, .ios), kind)
+    }
+
+    public func clear(_ key: AppPlatform, _ kind: Alarm.Kind) async throws(StoreError) {
+        let alarm = Alarm(app: key.app, platform: key.platform, kind: kind, reason: "", since: 0)
+        if events.isOn(key.app), try await tellCleared(alarm, before: nil) { return }
+        let word = alarm.word
+        try await redis.run(
+            "HDEL", keys.alarm(key.app), .string(word), .string("\(word):since"), .string("\(word):until"))
     }
 
     /// Tells the end of alarms that nobody repeated. A worker calls this now and then.
@@ -55,27 +75,28 @@ public struct Alarms: Sendable {
         guard events.isOn(app) else { return }
         let now = clock()
         let fields = try await redis.hash(keys.alarm(app))
-        let told = Alarm.Kind.all.filter { fields.text("\($0.rawValue):told") != nil }
+        let told = Self.all(app).filter { fields.text("\($0.word):told") != nil }
         if told.isEmpty { return }
-        let standing = Set(try await list([app]).map(\.kind))
-        for kind in told where !standing.contains(kind) { _ = try await tellCleared(app, kind, before: now) }
+        let standing = Set(try await list([app]).map(\.word))
+        for alarm in told where !standing.contains(alarm.word) { _ = try await tellCleared(alarm, before: now) }
     }
 
     /// Clears an alarm and tells it, in one step.
     /// - Parameter before: only if it ended by then, epoch ms.
     /// - Returns: false if its raising was not told, or another caller was quicker.
-    private func tellCleared(_ app: AppKey, _ kind: Alarm.Kind, before: Int64?) async throws(StoreError) -> Bool {
-        let name = kind.rawValue
-        let (reason, told) = try await redis.run("HMGET", keys.alarm(app), .string(name), .string("\(name):told"))
+    private func tellCleared(_ ended: Alarm, before: Int64?) async throws(StoreError) -> Bool {
+        var alarm = ended
+        let (app, word) = (alarm.app, alarm.word)
+        let (reason, told) = try await redis.run("HMGET", keys.alarm(app), .string(word), .string("\(word):told"))
             .values(.optionalString("reason"), .optionalString("told"))
         guard let told, let since = StoredNumber.read(told) else { return false }
-        let alarm = Alarm(app: app, kind: kind, reason: reason ?? "", since: Int64(since))
+        (alarm.reason, alarm.since) = (reason ?? "", Int64(since))
         let event = OutgoingEvent.cleared(alarm, at: clock())
         let arguments = events.arguments(of: event, alarm)
         return try await redis.run(
             Lua.alarmClear, keys: keysOfEvents(app),
             [
-                "kind": .string(name), "told": .string(told), "before": before.map { .int($0) } ?? "",
+                "kind": .string(word), "told": .string(told), "before": before.map { .int($0) } ?? "",
                 "keep": .int(arguments.keep), "id": .string(event.id), "event": .string(arguments.text),
                 "isForWebhook": arguments.isForWebhook ? "1" : "0",
             ]
@@ -95,17 +116,20 @@ public struct Alarms: Sendable {
                 RedisCommand("HGETALL", keys.alarm(app)),
                 RedisCommand("ZCOUNT", keys.quarantinedNames(app), .string("(\(now)"), "+inf"),
             ]).values(.hash("alarms"), .integer("quarantined names"))
-            for kind in Alarm.Kind.all {
-                let until = fields.number("\(kind.rawValue):until").map(Int64.init) ?? .max
-                var reason = until > now ? fields.text(kind.rawValue) : nil
-                let since = min(now, Int64(fields.number("\(kind.rawValue):since") ?? Int(now)))
-                if kind == .pruneGuard {
+            for var alarm in Self.all(app) {
+                let until = fields.number("\(alarm.word):until").map(Int64.init) ?? .max
+                var reason = until > now ? fields.text(alarm.word) : nil
+                alarm.since = min(now, Int64(fields.number("\(alarm.word):since") ?? Int(now)))
+                // The quarantine does not tell platforms apart.
+                if alarm.word == Alarm.Kind.pruneGuard.rawValue {
                     let text = "tokens are quarantined under \(names) \(names == 1 ? "name" : "names")"
                     reason = names > 0 ? (reason.map { "\($0); " } ?? "") + text : nil
                 }
-                if let reason { alarms.append(Alarm(app: app, kind: kind, reason: reason, since: since)) }
+                guard let reason else { continue }
+                alarm.reason = reason
+                alarms.append(alarm)
             }
         }
-        return alarms.sorted { ($0.app.rawValue, $0.kind.rawValue) < ($1.app.rawValue, $1.kind.rawValue) }
+        return alarms.sorted { ($0.app.rawValue, $0.word) < ($1.app.rawValue, $1.word) }
     }
 }

@@ -143,7 +143,9 @@ public struct Quarantine: Sendable {
             // Each name once. A name that is quarantined again meanwhile is a new case for the operator.
             for place in try await places(app, from: 0, limit: 1_000_000) { try await end(place) }
         }
-        if try await count(app) == 0 { try await alarms.clear(app, .pruneGuard) }
+        if try await count(app) == 0 {
+            for platform in Platform.all { try await alarms.clear(AppPlatform(app, platform), .pruneGuard) }
+        }
         return result
     }
 

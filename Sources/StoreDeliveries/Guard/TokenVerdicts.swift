@@ -26,13 +26,8 @@ public struct TokenVerdictSums: Sendable, Hashable {
     public var pushes: [PushID: TokenVerdictCounts] = [:]
 }
 
-/// The verdicts on each app's tokens over the last minutes, counted by the whole fleet.
+/// The verdicts on each app's tokens of a platform over the last minutes, counted by the whole fleet.
 public struct TokenVerdicts: Sendable {
-    /// The ledger's fields that say whether a token is alive.
-    private static let fields: [RedisArgument] = [
-        "delivered", "e:BadDeviceToken", "e:DeviceTokenNotForTopic", "e:Unregistered", "e:ExpiredToken",
-    ]
-
     package let redis: RedisClient
     package let keys: Keyspace
 
@@ -42,39 +37,46 @@ public struct TokenVerdicts: Sendable {
     }
 
     /// Adds a worker's counts and returns the fleet's sums. A repeated call counts twice: the guard stops earlier then.
-    /// `counted` is by age in minutes. `pushes` are of `name`; the verdicts on each so far are returned too.
+    /// - Parameters:
+    ///   - counted: by age in minutes
+    ///   - pushes: pushes of `name`; the verdicts on each so far are returned too
+    ///   - words: the platform's reasons that call a token wrong, and those that call it dead; the ledger counts them
     public func add(
-        _ app: AppKey, _ counted: [(age: Int, counts: TokenVerdictCounts)], over span: TokenVerdictSpan,
-        pushes: [PushID] = [], of name: ActivityName? = nil
+        _ key: AppPlatform, _ counted: [(age: Int, counts: TokenVerdictCounts)], over span: TokenVerdictSpan,
+        pushes: [PushID] = [], of name: ActivityName? = nil, _ words: (dead: [String], gone: [String]) = ([], [])
     ) async throws(StoreError) -> TokenVerdictSums {
         let count = RedisCommand(
-            Lua.guardCount, keys: ["g": keys.verdicts(app)],
+            Lua.guardCount, keys: ["g": keys.verdicts(key)],
             ["window": .int(max(1, span.window)), "kept": .int(span.memory), "least": .int(span.least)],
             rest: counted.flatMap { [.int($0), .int($1.answers), .int($1.dead), .int($1.gone)] })
+        // The ledger's fields that say whether a token is alive.
+        let fields = ["delivered"] + (words.dead + words.gone).map { "e:\($0)" }
         let ledgers = name.map { name in
-            pushes.map { RedisCommand("HMGET", keys.push(keys.tag(app, name), $0), Self.fields) }
+            pushes.map { RedisCommand("HMGET", keys.push(keys.tag(key.app, name), $0), fields.map { .string($0) }) }
         }
         var replies = try await redis.run([count] + (ledgers ?? []))[...]
         var counts = try ReplyValues(replies.removeFirst())
         var sums = TokenVerdictSums(app: try TokenVerdictCounts(&counts), lately: try TokenVerdictCounts(&counts))
         for (push, reply) in zip(pushes, replies) {
-            let (delivered, bad, wrongTopic, gone, expired) = try reply.values(
-                .optionalNumber("delivered"), .optionalNumber("BadDeviceToken"),
-                .optionalNumber("DeviceTokenNotForTopic"), .optionalNumber("Unregistered"),
-                .optionalNumber("ExpiredToken"))
-            let (dead, over) = ((bad ?? 0) + (wrongTopic ?? 0), (gone ?? 0) + (expired ?? 0))
-            sums.pushes[push] = TokenVerdictCounts(answers: (delivered ?? 0) + dead + over, dead: dead, gone: over)
+            var values = try ReplyValues(reply)
+            func sum(_ fields: [String]) throws(StoreError) -> Int {
+                var sum = 0
+                for field in fields { sum += try values.next(.optionalNumber(field)) ?? 0 }
+                return sum
+            }
+            let (delivered, dead, gone) = (try sum(["delivered"]), try sum(words.dead), try sum(words.gone))
+            sums.pushes[push] = TokenVerdictCounts(answers: delivered + dead + gone, dead: dead, gone: gone)
         }
         return sums
     }
 }
 
-/// APNs's verdicts on tokens: alive (200) or dead. Other answers say nothing about a token.
+/// A platform's verdicts on tokens: alive (200) or dead. Other answers say nothing about a token.
 public struct TokenVerdictCounts: Sendable, Hashable {
     public var answers: Int
-    /// 400 BadDeviceToken and DeviceTokenNotForTopic.
+    /// Wrong for the app: of APNs 400 BadDeviceToken and DeviceTokenNotForTopic.
     public var dead: Int
-    /// 410 Unregistered and ExpiredToken.
+    /// Of APNs 410 Unregistered and ExpiredToken.
     public var gone: Int
 
     public init(answers: Int = 0, dead: Int = 0, gone: Int = 0) {

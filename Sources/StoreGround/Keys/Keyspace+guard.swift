@@ -3,7 +3,9 @@ package import Redis
 
 extension Keyspace {
     /// APNs's verdicts on an app's tokens, by minute.
-    package func verdicts(_ app: AppKey) -> RedisKey { key("g:{\(app)}") }
+    package func verdicts(_ key: AppPlatform) -> RedisKey {
+        self.key("g:{\(key.app)}" + (key.platform == .ios ? "" : ":\(key.platform.code)"))
+    }
     /// Quarantined channels of a name: `QuarantineMark` by channel.
     package func quarantine(_ tag: String) -> RedisKey { key("x", tag) }
     /// The app's names that hold quarantined tokens, by the time (epoch ms) at which their marks expire.

@@ -206,7 +206,9 @@ import Testing
                 fixture.app, publish, id: id, payload: Payload(publish, timestamp: 1_795_000_000).bytes,
                 timestampOffset: Payload.timestampOffset, now: nowMilliseconds())
             let record = try #require(try await fixture.store.sweeps.records(fixture.app, fixture.name, [id])[id])
-            let push = record.prepared(bundleID: "com.example.shop", fixture.name, isLate: true)
+            let sender = APNsSender(
+                bundleID: "com.example.shop", transport: ScriptedTransport(), otherTransport: nil)
+            let push = sender.render(record, fixture.name, isLate: true)
             #expect(String(decoding: push.payload, as: UTF8.self).contains("Goal") == (event == .start))
         }
     }

@@ -8,7 +8,7 @@ import Testing
 @testable import Fanout
 
 @Suite struct AppCircuitsTests {
-    let app = try! AppKey("shop")
+    let app = AppPlatform(try! AppKey("shop"), .ios)
     let halt = Halt(cause: .credentials, reason: "InvalidProviderToken")
     let refused = PushOutcome.rejected(Rejection(status: 403, reason: .known(.invalidProviderToken)))
 
@@ -79,7 +79,7 @@ import Testing
     @Test func `wrong credentials cost one request however many pages wait`() async {
         let circuits = AppCircuits()
         let wire = ScriptedTransport { [refused] _, _ in refused }
-        let transport = CircuitTransport(transport: wire, app: app, circuits: circuits)
+        let transport = CircuitTransport(transport: wire, key: app, circuits: circuits)
         circuits.inherit(app, halt)
         wire.hold()
         await withTaskGroup { group in
@@ -95,7 +95,7 @@ import Testing
     @Test func `a probe that was not sent leaves the probe to the next page`() async {
         let circuits = AppCircuits()
         let wire = ScriptedTransport { [refused] _, _ in refused }
-        let transport = CircuitTransport(transport: wire, app: app, circuits: circuits)
+        let transport = CircuitTransport(transport: wire, key: app, circuits: circuits)
         circuits.inherit(app, halt)
         let cancelled = PushOutcome.unanswered(NoAnswer(.cancelled, mayHaveBeenDelivered: false))
         #expect(
@@ -127,7 +127,7 @@ import Testing
         let circuits = AppCircuits()
         let dead = PushOutcome.rejected(Rejection(status: 410, reason: .known(.unregistered), timestamp: 5))
         let wire = ScriptedTransport { token, _ in token == [0, 0] || token == [0, 7] ? dead : .accepted }
-        let transport = CircuitTransport(transport: wire, app: app, circuits: circuits)
+        let transport = CircuitTransport(transport: wire, key: app, circuits: circuits)
         circuits.inherit(app, halt)
         wire.hold()
         await withTaskGroup { group in

@@ -67,7 +67,7 @@ import Testing
 
     @Test func `answers are kept by the minute until they are taken`() throws {
         let log = VerdictLog()
-        let app = try AppKey("shop")
+        let app = AppPlatform(try AppKey("shop"), .ios)
         let now: Int64 = 600_000_000
         log.note(app, TokenVerdictCounts(answers: 5), now: now - 11 * 60_000)
         log.note(app, TokenVerdictCounts(answers: 7), now: now - 2 * 60_000)

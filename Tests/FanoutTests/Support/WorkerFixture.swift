@@ -78,9 +78,10 @@ struct WorkerFixture {
         return id
     }
 
+    /// - Parameter senders: the app's platforms; nil: APNs with the transport
     func group(
-        _ transport: any PushTransport, other: (any PushTransport)? = nil,
-        _ name: String = "w",
+        _ transport: any PushTransport = ScriptedTransport(), other: (any PushTransport)? = nil,
+        senders: [any PlatformSender]? = nil, _ name: String = "w",
         claimAfter: Duration = Self.patience, minInterval: Duration = .zero, pageSize: Int = 1_000,
         concurrency: Int = 48, attempts: Int = 4, budget: HighBudget = HighBudget(), endAfter: Duration? = nil,
         webhook: WebhookService? = nil, webhooks: WebhookOptions = WebhookOptions(), startHold: Duration = .seconds(10),
@@ -93,14 +94,10 @@ struct WorkerFixture {
         options.concurrency = concurrency
         options.startHold = startHold
         options.now = now
-        let worker = Worker(
-            store: store,
-            apps: [
-                WorkerApp(
-                    key: app, bundleID: "com.example.shop", transport: transport, otherTransport: other,
-                    webhook: webhook)
-            ],
-            options: options, logger: .quiet, spans: spans)
+        var served = WorkerApp(
+            key: app, bundleID: "com.example.shop", transport: transport, otherTransport: other, webhook: webhook)
+        if let senders { served.senders = senders }
+        let worker = Worker(store: store, apps: [served], options: options, logger: .quiet, spans: spans)
         // Live options come by a reload, so that each test of an effect is a test of the reload too.
         options.minInterval = minInterval
         options.budget = budget
@@ -120,8 +117,8 @@ struct WorkerFixture {
 
     /// Runs a worker during `body`, then stops it gracefully.
     func withWorker<T: Sendable>(
-        _ transport: any PushTransport, other: (any PushTransport)? = nil,
-        claimAfter: Duration = Self.patience,
+        _ transport: any PushTransport = ScriptedTransport(), other: (any PushTransport)? = nil,
+        senders: [any PlatformSender]? = nil, claimAfter: Duration = Self.patience,
         minInterval: Duration = .zero, pageSize: Int = 1_000, concurrency: Int = 48, budget: HighBudget = HighBudget(),
         endAfter: Duration? = nil, webhook: WebhookService? = nil, webhooks: WebhookOptions = WebhookOptions(),
         startHold: Duration = .seconds(10), rate: DeliveryRate? = nil, backoff: Duration = .milliseconds(20),
@@ -130,7 +127,8 @@ struct WorkerFixture {
         _ body: @Sendable () async throws -> T
     ) async throws -> T {
         let group = group(
-            transport, other: other, claimAfter: claimAfter, minInterval: minInterval, pageSize: pageSize,
+            transport, other: other, senders: senders, claimAfter: claimAfter, minInterval: minInterval,
+            pageSize: pageSize,
             concurrency: concurrency, budget: budget, endAfter: endAfter, webhook: webhook, webhooks: webhooks,
             startHold: startHold, rate: rate, backoff: backoff, spans: spans, now: now, live: live)
         async let running: Void = group.run()

@@ -55,11 +55,11 @@ import Threads
             channel: channels[0].stored, token: [0, 0, 0, 0], registeredAt: nowMilliseconds(), route: .elsewhere)
         let state = RunState()
         let transport = LateTransport { _ in true }
-        let sent = await transport.send(
-            page, record.prepared(bundleID: "b", fixture.name), while: StandingPermission(), Handover())
+        let app = WorkerApp(key: fixture.app, bundleID: "b", transport: transport)
+        let (sent, _) = await RenderedPush(record, for: app.senders, fixture.name).send(
+            page, trace: nil, while: StandingPermission(), Handover())
         let open = OpenPage(
-            context: fixture.context(), app: WorkerApp(key: fixture.app, bundleID: "b", transport: transport),
-            name: fixture.name,
+            context: fixture.context(), app: app, name: fixture.name,
             details: PageDetails(
                 record: record, firstSize: size, notes: [:], trace: nil, spanStart: nil, isRetry: true),
             requests: [
@@ -68,7 +68,7 @@ import Threads
                         OpenRequest.ID(worker: 1, number: 1), WaitingChannel(page, 0, of: id), for: .seconds(60)),
                     route: [])
             ],
-            answers: sent.late, until: .max, state: state, log: .quiet)
+            answers: sent.outcome.late, until: .max, state: state, log: .quiet)
         transport.answer(0)
         await open.run()
         #expect(state.values.reached == (size == nil ? [] : [id]))

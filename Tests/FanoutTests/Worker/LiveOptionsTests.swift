@@ -19,7 +19,8 @@ import Testing
         try await fixture.track(0..<tokens)
         if earlier > 0 {
             _ = try await fixture.store.tokenVerdicts.add(
-                fixture.app, [(age: 30, counts: TokenVerdictCounts(answers: earlier, dead: earlier))],
+                AppPlatform(fixture.app, .ios),
+                [(age: 30, counts: TokenVerdictCounts(answers: earlier, dead: earlier))],
                 over: TokenVerdictSpan(window: 60, memory: 60, least: 1))
         }
         let transport = ScriptedTransport { token, _ in

@@ -236,9 +236,10 @@ struct ClockCase: Sendable, CustomTestStringConvertible, CustomStringConvertible
             let span = TokenVerdictSpan(window: 10, memory: 60, least: 0)
             var counts = TokenVerdictCounts()
             (counts.answers, counts.dead) = (10, 10)
-            _ = try await fixture.store.tokenVerdicts.add(fixture.app, [(age: 0, counts: counts)], over: span)
+            _ = try await fixture.store.tokenVerdicts.add(
+                AppPlatform(fixture.app, .ios), [(age: 0, counts: counts)], over: span)
             return {
-                let sums = try await fixture.store.tokenVerdicts.add(fixture.app, [], over: span)
+                let sums = try await fixture.store.tokenVerdicts.add(AppPlatform(fixture.app, .ios), [], over: span)
                 return sums.app.answers > 0 ? .seconds(600) : .zero
             }
         },

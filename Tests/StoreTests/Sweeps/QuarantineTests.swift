@@ -151,47 +151,64 @@ import Testing
         #expect(try await alarms.list([fixture.app]).isEmpty)
     }
 
+    @Test func `an alarm of one platform stands beside the same of another`() async throws {
+        let fixture = try await Fixture()
+        let alarms = fixture.store.alarms
+        let other = AppPlatform(fixture.app, Platform(code: 1))
+        try await alarms.raise(AppPlatform(fixture.app, .ios), .credentials, "one")
+        try await alarms.raise(other, .credentials, "two")
+        let standing = try await alarms.list([fixture.app])
+        #expect(standing.map(\.kind) == [.credentials, .credentials] && standing.map(\.reason) == ["one", "two"])
+        #expect(standing.map(\.platform) == [.ios, other.platform])
+        try await alarms.clear(AppPlatform(fixture.app, .ios), .credentials)
+        #expect(try await alarms.list([fixture.app]).map(\.platform) == [other.platform])
+        try await alarms.clear(other, .credentials)
+        #expect(try await alarms.list([fixture.app]).isEmpty)
+    }
+
     @Test func `answers of the last minutes are counted by the whole fleet`() async throws {
         let fixture = try await Fixture()
-        let verdicts = fixture.store.tokenVerdicts
+        let (verdicts, key) = (fixture.store.tokenVerdicts, AppPlatform(fixture.app, .ios))
         let span = TokenVerdictSpan(window: 10, memory: 10, least: 20)
         _ = try await verdicts.add(
-            fixture.app,
+            key,
             [
                 (age: 0, counts: TokenVerdictCounts(answers: 10, dead: 4, gone: 1)),
                 (age: 3, counts: TokenVerdictCounts(answers: 100, dead: 0, gone: 2)),
                 (age: 30, counts: TokenVerdictCounts(answers: 1_000, dead: 1_000)),
             ], over: span)
         let sum = try await verdicts.add(
-            fixture.app, [(age: 0, counts: TokenVerdictCounts(answers: 5, dead: 5))], over: span)
+            key, [(age: 0, counts: TokenVerdictCounts(answers: 5, dead: 5))], over: span)
         #expect(sum.app == TokenVerdictCounts(answers: 115, dead: 9, gone: 3) && sum.lately == sum.app)
-        let key = fixture.store.keys.verdicts(fixture.app)
-        let fields = try await fixture.store.redis.send(RedisCommand("HLEN", key)).integer()
+        let place = fixture.store.keys.verdicts(key)
+        let fields = try await fixture.store.redis.send(RedisCommand("HLEN", place)).integer()
         #expect(fields <= 8, "minutes that do not count are forgotten: \(fields)")
-        #expect(try await fixture.store.redis.send(RedisCommand("PTTL", key)).integer() <= 1_200_000)
-        let other = try await verdicts.add(try AppKey("other"), [], over: span)
+        #expect(try await fixture.store.redis.send(RedisCommand("PTTL", place)).integer() <= 1_200_000)
+        let other = try await verdicts.add(AppPlatform(try AppKey("other"), .ios), [], over: span)
         #expect(other == TokenVerdictSums())
+        let elsewhere = try await verdicts.add(AppPlatform(fixture.app, Platform(code: 1)), [], over: span)
+        #expect(elsewhere == TokenVerdictSums(), "another platform's answers are counted apart")
     }
 
     /// The app gets only a few answers a minute, so no window of minutes holds enough of them.
     @Test func `the last answers count, however slowly they come`() async throws {
         let fixture = try await Fixture()
-        let verdicts = fixture.store.tokenVerdicts
+        let (verdicts, key) = (fixture.store.tokenVerdicts, AppPlatform(fixture.app, .ios))
         let span = TokenVerdictSpan(window: 10, memory: 1_440, least: 200)
         // Report them as a worker does, minute by minute, the latest last.
         var sums = TokenVerdictSums()
         for age in (0..<40).reversed() {
             sums = try await verdicts.add(
-                fixture.app, [(age: age, counts: TokenVerdictCounts(answers: 19, dead: age < 30 ? 19 : 0))], over: span)
+                key, [(age: age, counts: TokenVerdictCounts(answers: 19, dead: age < 30 ? 19 : 0))], over: span)
         }
         #expect(sums.app.answers <= 190 && sums.app.dead == sums.app.answers)
         #expect((200...400).contains(sums.lately.answers) && sums.lately.dead == sums.lately.answers)
         let longest = TokenVerdictSpan(window: 10, memory: 1_440, least: 10_000)
-        sums = try await verdicts.add(fixture.app, [], over: longest)
+        sums = try await verdicts.add(key, [], over: longest)
         #expect(sums.lately == TokenVerdictCounts(answers: 760, dead: 570), "each is counted once")
-        _ = try await verdicts.add(fixture.app, [(age: 1_500, counts: TokenVerdictCounts(answers: 5))], over: longest)
-        let key = fixture.store.keys.verdicts(fixture.app)
-        let fields = try await fixture.store.redis.send(RedisCommand("HLEN", key)).integer()
+        _ = try await verdicts.add(key, [(age: 1_500, counts: TokenVerdictCounts(answers: 5))], over: longest)
+        let place = fixture.store.keys.verdicts(key)
+        let fields = try await fixture.store.redis.send(RedisCommand("HLEN", place)).integer()
         #expect(fields <= 2 * (10 + 5), "older minutes are ten in one: \(fields)")
     }
 }

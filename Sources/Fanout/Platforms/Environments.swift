@@ -1,26 +1,24 @@
 import Delivery
 import LiveActivity
 
-/// One app's APNs servers: the first, and the other environment if the app is configured for both. A token lives in one
-/// of them, and only APNs's answer tells in which. If one environment calls a token bad, the token is tried once in the
-/// other, as part of the same attempt.
+/// One app's servers of a platform: the first, and the other environment if the app is configured for both. An address
+/// lives in one of them, and only the platform's answer tells in which. If one environment calls an address bad, it is
+/// tried once in the other, as part of the same attempt.
 struct Environments: Sendable {
     let first: any PushTransport
     let other: (any PushTransport)?
 
-    /// The longest time from the moment when a request is open to its answer.
-    var requestTimeout: Duration { max(first.requestTimeout, other?.requestTimeout ?? .zero) }
-
     /// Sends a page, each entry by its route.
     /// - Parameters:
+    ///   - platform: only the entries on this platform are sent; nil: the page is on one platform
     ///   - trace: keeps the exchanges of the entry with the route `traced`
     ///   - handover: the page is taken back before each request has its answer
     /// - Returns: the plan with the page's outcome
     func sendParts(
-        _ page: TokenPage, _ push: PreparedPush, trace: ExchangeRecorder? = nil,
+        _ page: TokenPage, _ push: PreparedPush, on platform: Platform? = nil, trace: ExchangeRecorder? = nil,
         while permission: any SendPermission = StandingPermission(), _ handover: Handover? = nil
     ) async -> PagePlan {
-        var plan = PagePlan(page, hasOther: other != nil)
+        var plan = PagePlan(page, on: platform, hasOther: other != nil)
         // A part that is nearly done says nothing about the others.
         let handover = plan.parts.count == 1 ? handover : handover.map { _ in Handover() }
         @Sendable func sendByRoute(_ part: TokenPage) async -> PageOutcome {
@@ -47,8 +45,4 @@ struct Environments: Sendable {
         }
         return plan
     }
-}
-
-extension WorkerApp {
-    var environments: Environments { Environments(first: transport, other: otherTransport) }
 }

@@ -1,0 +1,78 @@
+import Delivery
+import LiveActivity
+import Store
+
+/// A push in the form of each platform that the app has, made once for all pages of a run. A page may have followers on
+/// several platforms: each entry goes to its own platform, and the page is settled once.
+struct RenderedPush: Sendable {
+    private struct Form {
+        let sender: any PlatformSender
+        let push: PreparedPush
+        /// Why the push fails at each address of the platform. Nil: it can be sent.
+        let refusal: String?
+    }
+
+    /// The reason in the ledger's `errors` for followers on a platform that the app does not have on this worker.
+    static let noSender = "NoSender"
+
+    private let forms: [Form]
+
+    /// - Parameter isLate: for late joiners
+    init(_ record: PushRecord, for senders: [any PlatformSender], _ name: ActivityName, isLate: Bool = false) {
+        forms = senders.map { sender in
+            let push = sender.render(record, name, isLate: isLate)
+            return Form(sender: sender, push: push, refusal: sender.refusal(push))
+        }
+    }
+
+    /// Some entries of a start's page may get the variant for the name's broadcast channel.
+    var hasVariant: Bool { forms.contains { $0.push.variantBody != nil } }
+    /// Why the push fails at each address. Nil: a platform can send it.
+    var refusal: String? { forms.contains { $0.refusal == nil } ? nil : forms.first?.refusal }
+
+    /// Sends each entry of a page to its platform, to all platforms at once.
+    /// - Parameters:
+    ///   - trace: keeps the exchanges of the entry with the route `traced`
+    ///   - handover: lets the page come back early, if it is on one platform
+    /// - Returns: the plan with the page's outcome, and a part for each platform of the page
+    func send(
+        _ page: TokenPage, trace: ExchangeRecorder?, while permission: any SendPermission, _ handover: Handover
+    ) async -> (PagePlan, [PagePart]) {
+        let platforms = page.platforms
+        @Sendable func send(_ platform: Platform, of several: Bool) async -> (PagePlan, PagePart) {
+            let form = forms.first { $0.sender.platform == platform }
+            guard let form, form.refusal == nil else {
+                let refused = page.entries.indices.filter { page.entries[$0].platform == platform }
+                let part = PagePart(platform: platform, refusal: (refused, form?.refusal ?? Self.noSender))
+                return (PagePlan(page, on: platform), part)
+            }
+            // A part that is nearly done says nothing about the others.
+            let plan = await form.sender.environments.sendParts(
+                page, form.push, on: several ? platform : nil, trace: trace, while: permission,
+                several ? Handover() : handover)
+            return (plan, PagePart(platform: platform, outcome: plan.outcome))
+        }
+        // Most pages are on one platform, which needs no child task.
+        guard platforms.count > 1 else {
+            let (plan, part) = await send(platforms.first ?? .ios, of: false)
+            return (plan, [part])
+        }
+        return await withTaskGroup { group in
+            for platform in platforms { group.addTask { await send(platform, of: true) } }
+            var (plans, parts): ([PagePlan], [PagePart]) = ([], [])
+            for await (plan, part) in group {
+                plans.append(plan)
+                parts.append(part)
+            }
+            return (plans.dropFirst().reduce(into: plans[0]) { $0.add($1) }, parts)
+        }
+    }
+}
+
+/// What became of the entries of a page that are on one platform.
+struct PagePart: Sendable {
+    let platform: Platform
+    var outcome = PageOutcome()
+    /// The entries' indices, and why nothing was sent to them. Nil: they were sent.
+    var refusal: (indices: [Int], reason: String)?
+}

@@ -1,0 +1,148 @@
+import Delivery
+import LiveActivity
+import Store
+import TestSupport
+import Testing
+
+@testable import Fanout
+
+/// The rules above the wire that a platform's sender has to fit: each platform passes them.
+@Suite struct PlatformTests {
+    private func tokens(_ fixture: WorkerFixture) async throws -> Int {
+        try await fixture.store.names.info(fixture.app, fixture.name)?.tokens ?? 0
+    }
+
+    @Test(arguments: TestPlatform.all)
+    func `a push goes to each follower once`(platform: TestPlatform) async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<5, on: platform)
+        let wire = platform.wire()
+        let ledger = try await fixture.withWorker(senders: [platform.sender(wire)]) {
+            try await fixture.finished(try await fixture.publish(label: "one"))
+        }
+        #expect(ledger.state == .done && ledger.targets == 5 && ledger.delivered == 5)
+        for number in 0..<5 { #expect(try wire.taken(number).count == 1) }
+        if platform.platform == FakeSender.platform {
+            let address = String(decoding: try platform.address(3).bytes, as: UTF8.self)
+            #expect(try wire.taken(3) == ["update of match-1 for \(address)"] && address.utf8.count == 200)
+        }
+    }
+
+    @Test(arguments: TestPlatform.all, [TestPlatform.Answer.wrong, .gone])
+    func `a dead address is pruned and no other`(platform: TestPlatform, answer: TestPlatform.Answer) async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<5, on: platform)
+        let wire = platform.wire { number, _ in number == 2 ? answer : .accepted }
+        let (first, second) = try await fixture.withWorker(senders: [platform.sender(wire)]) {
+            let first = try await fixture.finished(try await fixture.publish())
+            return (first, try await fixture.finished(try await fixture.publish()))
+        }
+        #expect(first.delivered == 4 && first.pruned == 1)
+        #expect(first.errors == [try #require(platform.rejections[answer]).reason: 1])
+        #expect(second.targets == 4 && second.delivered == 4)
+        #expect(try await tokens(fixture) == 4)
+    }
+
+    @Test(arguments: TestPlatform.all)
+    func `a busy platform is asked again`(platform: TestPlatform) async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<5, on: platform)
+        let wire = platform.wire { number, attempt in number < 2 && attempt == 1 ? .busy : .accepted }
+        let ledger = try await fixture.withWorker(senders: [platform.sender(wire)]) {
+            try await fixture.finished(try await fixture.publish())
+        }
+        #expect(ledger.delivered == 5 && ledger.retries == 2 && wire.total == 7)
+    }
+
+    @Test(arguments: TestPlatform.all)
+    func `an outage keeps the push, and its end takes the alarm back`(platform: TestPlatform) async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<5, on: platform)
+        let wire = platform.wire { _, _ in .unreachable }
+        let ledger = try await fixture.withWorker(senders: [platform.sender(wire)]) {
+            let id = try await fixture.publish()
+            await wire.answered(5)
+            try await eventually("the alarm") { try await fixture.alarms(.unreachable) == [platform.platform] }
+            wire.becomes(.accepted)
+            return try await fixture.finished(id)
+        }
+        #expect(ledger.delivered == 5 && ledger.retries == 0)
+        #expect(try await fixture.store.alarms.list([fixture.app]).isEmpty)
+    }
+
+    @Test(arguments: TestPlatform.all)
+    func `many wrong addresses are quarantined under the platform's alarm`(platform: TestPlatform) async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<8, on: platform)
+        let wire = platform.wire { _, _ in .wrong }
+        let ledger = try await fixture.withWorker(
+            senders: [platform.sender(wire)], live: { $0.pruneGuard.answers = 4 }
+        ) {
+            try await fixture.finished(try await fixture.publish())
+        }
+        #expect(ledger.pruned == 0 && ledger.failed == 8 && ledger.errors["Quarantined"] == 8)
+        #expect(try await fixture.alarms(.pruneGuard).contains(platform.platform))
+        #expect(try await tokens(fixture) == 8)
+    }
+
+    @Test func `a name's page goes to the platforms of its followers`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<6, on: .apns)
+        try await fixture.track(10..<14, on: .fake)
+        let wire = TestPlatform.apns.wire { number, attempt in number == 1 && attempt == 1 ? .busy : .accepted }
+        let fake = TestPlatform.fake.wire { number, _ in number == 12 ? .gone : .accepted }
+        let ledger = try await fixture.withWorker(
+            senders: [TestPlatform.apns.sender(wire), TestPlatform.fake.sender(fake)]
+        ) {
+            try await fixture.finished(try await fixture.publish())
+        }
+        #expect(ledger.targets == 10 && ledger.delivered == 9 && ledger.pruned == 1 && ledger.retries == 1)
+        #expect(wire.total == 7 && fake.total == 4)
+    }
+
+    @Test(arguments: [TestPlatform.Answer.forbidden, .unreachable])
+    func `a halted platform does not hold up the other one`(answer: TestPlatform.Answer) async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<6, on: .apns)
+        try await fixture.track(10..<14, on: .fake)
+        let (wire, fake) = (TestPlatform.apns.wire(), TestPlatform.fake.wire { _, _ in answer })
+        try await fixture.withWorker(senders: [TestPlatform.apns.sender(wire), TestPlatform.fake.sender(fake)]) {
+            for _ in 0..<3 {
+                let id = try await fixture.publish()
+                try await eventually("APNs has its part") {
+                    try await fixture.store.pushes.ledger(fixture.app, id)?.delivered == 6
+                }
+            }
+            let kind: Alarm.Kind = answer == .forbidden ? .credentials : .unreachable
+            #expect(try await fixture.alarms(kind) == [FakeSender.platform])
+            #expect(try (0..<6).allSatisfy { try wire.taken($0).count == 3 }, "none is sent twice")
+        }
+    }
+
+    @Test func `followers on a platform that the worker has not fail for that reason`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<3, on: .apns)
+        try await fixture.track(10..<12, on: .fake)
+        let wire = TestPlatform.apns.wire()
+        let ledger = try await fixture.withWorker(senders: [TestPlatform.apns.sender(wire)]) {
+            try await fixture.finished(try await fixture.publish())
+        }
+        #expect(ledger.delivered == 3 && ledger.failed == 2 && ledger.errors == ["NoSender": 2])
+    }
+}
+
+extension WorkerFixture {
+    func track(_ range: Range<Int>, on platform: TestPlatform) async throws {
+        let registrations = try range.map { number in
+            Registration(
+                channel: .random(), token: try platform.address(number), registeredAt: nowMilliseconds() - 60_000)
+        }
+        let results = try await store.registry.track(app, .activity(name), registrations)
+        #expect(results.allSatisfy { $0 == .stored })
+    }
+
+    /// The platforms for which an alarm of the kind stands.
+    func alarms(_ kind: Alarm.Kind) async throws -> [Platform] {
+        try await store.alarms.list([app]).filter { $0.kind == kind }.map(\.platform)
+    }
+}
