@@ -37,8 +37,8 @@ struct KeptFlags: OptionSet {
         ("RECEIPTS", receipts), ("LATER", later),
     ]
 
-    /// The text of a script with the flags' numbers in place of their names, `KEPT_LOW` and so on. The names are no locals
-    /// of Lua, because a script has 200 locals at most.
+    /// The text of a script with the flags' numbers in place of their names, `KEPT_LOW` and so on. The names are no
+    /// locals of Lua, because a script has 200 locals at most.
     static func written(into script: String) -> String {
         guard script.contains("KEPT_") else { return script }
         return names.reduce(script) { $0.replacing("KEPT_\($1.0)", with: "\($1.1.rawValue)") }
