@@ -41,9 +41,11 @@ public struct LateJoiners: Sendable {
         func newestFirst(_ ids: [PushID]) -> [PushRecord] {
             ids.compactMap { records[$0] }.sorted { $0.sequence > $1.sequence }
         }
+        let sweeping = active ?? lone.flatMap { $0.isSent ? $0.id : nil }
+        // A push that was cancelled in its sweep stands if a page in flight is still delivered.
+        let standing = newestFirst(kept).filter { $0.stands || $0.id == sweeping }
         return CurrentStates(
-            begun: begun ?? "", notBegun: newestFirst(notBegun), kept: newestFirst(kept).filter(\.stands),
-            active: active ?? lone.flatMap { $0.isSent ? $0.id : nil })
+            begun: begun ?? "", notBegun: newestFirst(notBegun), kept: standing, active: sweeping)
     }
 
     /// The pushes of a name's fields `newest` and `before`, see `shared-newest.lua`, except states that are too old.
