@@ -102,7 +102,7 @@ class Check(Publishing, People):
         self.faults(reject_all="PayloadTooLarge")
         push = self.publish("match-42", {"home": 1, "away": 2, "minute": 70})["push_ids"][0]
         browser.open(f"{self.url}/pushes/{push}")
-        browser.until("the push to fail", lambda: browser.text(".standing .state") == "failed", 120)
+        browser.until("the push to fail", lambda: browser.text(".standing .state") .startswith("failed"), 120)
         browser.open(f"{self.url}/pushes/{push}")
         self.look("push-failed")
         browser.open(self.url + "/dead")
