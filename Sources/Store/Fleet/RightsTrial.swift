@@ -19,9 +19,8 @@ public struct RedisRefusal: Sendable, Hashable, CustomStringConvertible {
 /// A user without a right, or a server that only resembles Redis, is found at the start and not by publishers.
 struct RightsTrial {
     /// The scratch keys live so long. A trial takes milliseconds.
-    private static let life: Duration = .seconds(60)
-    private static let group = RedisArgument.string("try")
-    private static let (read, write) = ("+@read", "+@write")
+    static let life: Duration = .seconds(60)
+    static let group = RedisArgument.string("try")
 
     struct Step {
         var command: RedisCommand
@@ -37,74 +36,8 @@ struct RightsTrial {
 
     /// The commands that need no connection of their own. A test compares their names with the sources.
     func steps(_ partition: Partition) -> [Step] {
-        func step(_ right: String, _ name: String, _ type: String, _ arguments: [RedisArgument]) -> Step {
-            Step(command: RedisCommand(name, key(partition, type), arguments), right: right)
-        }
-        func reads(_ name: String, _ type: String, _ arguments: RedisArgument...) -> Step {
-            step(Self.read, name, type, arguments)
-        }
-        func writes(_ name: String, _ type: String, _ arguments: RedisArgument...) -> Step {
-            step(Self.write, name, type, arguments)
-        }
-        func onStream(_ right: String, _ name: String, _ word: RedisArgument, _ rest: RedisArgument...) -> Step {
-            Step(command: RedisCommand(name, [word, .key(key(partition, "x"))] + rest), right: right)
-        }
-        func keyless(_ right: String, _ name: String, _ arguments: [RedisArgument] = [], needed: Bool = true) -> Step {
-            let command = RedisCommand(name, arguments, near: key(partition, "t"))
-            return Step(command: command, right: right, isNeeded: needed)
-        }
-        let life = RedisArgument.int(Self.life.milliseconds)
-        let general = [
-            keyless("+@connection", "PING"), keyless("+time", "TIME"),
-            // No client has this id.
-            keyless("+client|unblock", "CLIENT", ["UNBLOCK", "0"], needed: false),
-            keyless("+info", "INFO", ["memory"], needed: false),
-            Step(
-                command: RedisCommand(Lua.rightsTry, keys: ["scratch": key(partition, "s")], ["life": life]),
-                right: "+@scripting"),
-        ]
-        let texts = [
-            writes("SET", "t", "1", "PX", life), reads("GET", "t"), writes("INCR", "t"), writes("INCRBY", "t", "1"),
-            writes("APPEND", "t", "1"), reads("EXISTS", "t"), reads("PTTL", "t"), writes("PERSIST", "t"),
-            writes("EXPIRE", "t", "60"), writes("PEXPIREAT", "t", "0"), writes("DEL", "t"),
-        ]
-        let hashes = [
-            writes("HSET", "h", "a", "1"), writes("HSETNX", "h", "b", "1"), writes("HINCRBY", "h", "b", "1"),
-            writes("PEXPIRE", "h", life), reads("HGET", "h", "a"), reads("HMGET", "h", "a", "b"), reads("HGETALL", "h"),
-            reads("HKEYS", "h"), reads("HVALS", "h"), reads("HLEN", "h"), reads("HEXISTS", "h", "a"),
-            reads("HSCAN", "h", "0"), reads("HRANDFIELD", "h"), writes("HDEL", "h", "a"), writes("UNLINK", "h"),
-        ]
-        let sets = [
-            writes("SADD", "e", "a"), writes("PEXPIRE", "e", life), reads("SCARD", "e"), reads("SMEMBERS", "e"),
-            reads("SMISMEMBER", "e", "a"), reads("SRANDMEMBER", "e"), reads("SSCAN", "e", "0"),
-            writes("SREM", "e", "a"),
-            writes("RPUSH", "l", "a"), writes("PEXPIRE", "l", life), reads("LRANGE", "l", "0", "-1"),
-            writes("LREM", "l", "0", "a"), writes("PFADD", "p", "a"), writes("PEXPIRE", "p", life),
-            reads("PFCOUNT", "p"),
-            writes("UNLINK", "p"),
-        ]
-        let sorted = [
-            writes("ZADD", "z", "1", "a"), writes("PEXPIRE", "z", life), reads("ZCARD", "z"), reads("ZSCORE", "z", "a"),
-            reads("ZMSCORE", "z", "a"), reads("ZRANK", "z", "a"), reads("ZREVRANK", "z", "a"),
-            reads("ZCOUNT", "z", "-inf", "+inf"), reads("ZRANGE", "z", "0", "-1"), reads("ZREVRANGE", "z", "0", "-1"),
-            reads("ZRANGEBYSCORE", "z", "-inf", "+inf"), reads("ZRANGEBYLEX", "z", "-", "+"),
-            reads("ZREVRANGEBYLEX", "z", "+", "-"), reads("ZRANDMEMBER", "z"), writes("ZREM", "z", "a"),
-            writes("ZREMRANGEBYLEX", "z", "-", "+"),
-        ]
-        let streams = [
-            writes("XADD", "x", "1-1", "a", "b"), writes("PEXPIRE", "x", life),
-            onStream(Self.write, "XGROUP", "CREATE", Self.group, "0", "MKSTREAM"), reads("XLEN", "x"),
-            Step(
-                command: RedisCommand("XREAD", ["COUNT", "1", "STREAMS", .key(key(partition, "x")), "0"]),
-                right: Self.read),
-            reads("XRANGE", "x", "-", "+"), reads("XREVRANGE", "x", "+", "-"), reads("XPENDING", "x", Self.group),
-            onStream(Self.read, "XINFO", "GROUPS"), onStream(Self.read, "XINFO", "CONSUMERS", Self.group),
-            writes("XAUTOCLAIM", "x", Self.group, "a", "0", "0-0"),
-            writes("XCLAIM", "x", Self.group, "a", "0", "1-1", "JUSTID"), writes("XDEL", "x", "1-1"),
-            writes("XACK", "x", Self.group, "1-1"), writes("XTRIM", "x", "MAXLEN", "0"),
-            onStream(Self.write, "XGROUP", "DELCONSUMER", Self.group, "a"), writes("XADD", "x", "2-1", "a", "b"),
-        ]
-        return general + texts + hashes + sets + sorted + streams
+        let scratch = Scratch(self, partition)
+        return scratch.general + scratch.texts + scratch.hashes + scratch.sets + scratch.sorted + scratch.streams
     }
 
     /// Tries a partition's node.

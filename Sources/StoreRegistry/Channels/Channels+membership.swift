@@ -225,10 +225,7 @@ extension Channels {
                 } + counting.commands)
         let replies = answers.dropFirst(notes.count)
         quotas.note(.channels, app, counting, replies.dropFirst(open.count))
-        var users: Set<String> = []
-        var joined: Set<ExactText> = []
-        var joins: [RedisKey: [RedisArgument]] = [:]
-        var leaves: [RedisKey: [RedisArgument]] = [:]
+        var sets = SetChanges()
         var pending: [Work] = []
         for (var work, reply) in zip(open, replies) {
             let items = try reply.array()
@@ -238,35 +235,47 @@ extension Channels {
                 continue
             }
             work.version = try first.integer()
-            let member = RedisArgument.bytes(work.channel.stored)
             for index in stride(from: 1, to: items.count - 1, by: 2) {
                 let field = try items[index].string()
                 guard let key = keys.members(app, field: field) else { continue }
                 work.fields.append(field)
-                let isJoin = try items[index + 1].string() == "+"
-                if isJoin, let user = field.rest(behind: "u:")?.percentDecoded { users.insert(user) }
-                if isJoin {
-                    joined.insert(ExactText(field))
-                    joins[key, default: []].append(member)
-                } else {
-                    leaves[key, default: []].append(member)
-                }
+                sets.add(work.channel, field, key, isJoin: try items[index + 1].string() == "+")
             }
             if !work.fields.isEmpty { pending.append(work) }
         }
+        try await change(app, sets)
+        return pending
+    }
+
+    /// The sets of members that records ask to be changed.
+    private struct SetChanges {
+        private(set) var users: Set<String> = []
+        private(set) var joined: Set<ExactText> = []
+        private(set) var joins: [RedisKey: [RedisArgument]] = [:]
+        private(set) var leaves: [RedisKey: [RedisArgument]] = [:]
+
+        mutating func add(_ channel: ChannelID, _ field: String, _ key: RedisKey, isJoin: Bool) {
+            let member = RedisArgument.bytes(channel.stored)
+            guard isJoin else { return leaves[key, default: []].append(member) }
+            if let user = field.rest(behind: "u:")?.percentDecoded { users.insert(user) }
+            joined.insert(ExactText(field))
+            joins[key, default: []].append(member)
+        }
+    }
+
+    private func change(_ app: AppKey, _ sets: SetChanges) async throws(StoreError) {
         let changes =
-            joins.flatMap { [RedisCommand("SADD", $0.key, $0.value), expiry(ofSet: $0.key)] }
-            + leaves.map { RedisCommand("SREM", $0.key, $0.value) }
+            sets.joins.flatMap { [RedisCommand("SADD", $0.key, $0.value), expiry(ofSet: $0.key)] }
+            + sets.leaves.map { RedisCommand("SREM", $0.key, $0.value) }
+        if changes.isEmpty { return }
         // The list of users comes first, because a reader of it drops users without channels.
-        let listing = users.isEmpty ? [] : [list(app, users: Array(users))]
-        if changes.isEmpty { return pending }
-        let tags = tagCount(app, joined)
+        let listing = sets.users.isEmpty ? [] : [list(app, users: Array(sets.users))]
+        let tags = tagCount(app, sets.joined)
         let results = try await redis.replies(
             listing + changes + tags.commands, inStepsAt: listing.isEmpty ? [] : [1])
         let made = listing.count + changes.count
         for result in results.prefix(made) { if let error = result.error { throw .redis(error) } }
         quotas.note(.tags, app, tags, results.dropFirst(made))
-        return pending
     }
 
     /// A set outlives its members' records: a member renews it at most a quarter of its life before it is last seen.

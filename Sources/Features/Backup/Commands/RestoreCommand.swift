@@ -35,18 +35,7 @@ struct RestoreCommand: AsyncParsableCommand {
         guard let source = file == "-" ? .standardInput : InputFile(path: file) else {
             throw ValidationError("cannot read \(file)")
         }
-        var isFirst = true
-        var reader: BackupReader
-        do throws(BackupError) {
-            reader = try BackupReader(key: key) {
-                let bytes = try BackupFile.read(source, file)
-                if isFirst, let form = TextForm.known(bytes) { throw BackupError.file("\(file): \(form)") }
-                isFirst = false
-                return bytes
-            }
-        } catch {
-            throw BackupFile.failure(error, "")
-        }
+        var reader = try reader(source, key)
         if let missing = app.first(where: { !reader.header.apps.contains($0) }) {
             throw CommandFailure(
                 .failed, "the backup has no app '\(missing)'; it has \(reader.header.apps.joined(separator: ", "))")
@@ -55,16 +44,7 @@ struct RestoreCommand: AsyncParsableCommand {
             return report(try await each(&reader, source) { _ in RestoreCounts() }, reader.entries)
         }
         let settings = try global.settings(redis.given)
-        let wanted = app.isEmpty ? reader.header.apps : app
-        // All apps must be known before anything is written.
-        let known = try settings.requiredApps().map(\.key.rawValue)
-        if let unknown = wanted.first(where: { !known.contains($0) }) {
-            throw CommandFailure(
-                .configuration,
-                "the backup has app '\(unknown)', and the configuration does not: it has \(known.joined(separator: ", "))\n"
-                    + "add the app to the configuration, or name those to restore with --app")
-        }
-        let apps = try wanted.map { try settings.app(named: $0) }
+        let apps = try apps(settings, of: reader.header)
         // A restore writes back what was once allowed, also above a quota that is lower now.
         let store = try await RedisInspection.store(settings, logger: global.quietLogger("restore", settings))
             .limited(quotas: [:])
@@ -91,6 +71,34 @@ struct RestoreCommand: AsyncParsableCommand {
         await store.redis.close()
         Terminal.note(change: "the backup is restored")
         report(counts, reader.entries)
+    }
+
+    /// Opens the backup. A file of another kind is named, for example a Redis dump.
+    private func reader(_ source: InputFile, _ key: BackupKey?) throws -> BackupReader {
+        var isFirst = true
+        do throws(BackupError) {
+            return try BackupReader(key: key) {
+                let bytes = try BackupFile.read(source, file)
+                if isFirst, let form = TextForm.known(bytes) { throw BackupError.file("\(file): \(form)") }
+                isFirst = false
+                return bytes
+            }
+        } catch {
+            throw BackupFile.failure(error, "")
+        }
+    }
+
+    /// The apps to restore. All must be known before anything is written.
+    private func apps(_ settings: Settings, of header: BackupHeader) throws -> [AppSettings] {
+        let wanted = app.isEmpty ? header.apps : app
+        let known = try settings.requiredApps().map(\.key.rawValue)
+        if let unknown = wanted.first(where: { !known.contains($0) }) {
+            throw CommandFailure(
+                .configuration,
+                "the backup has app '\(unknown)', and the configuration does not: it has \(known.joined(separator: ", "))\n"
+                    + "add the app to the configuration, or name those to restore with --app")
+        }
+        return try wanted.map { try settings.app(named: $0) }
     }
 
     /// Gives each chunk to `body`, and reads the next one meanwhile. An error says how far it got.
