@@ -12,7 +12,7 @@ public final class Console: Sendable {
 
     let gateway: ConsoleGateway
     let live: LiveFeed
-    let templates = Templates()
+    let templates = Templates.all
     /// How long a publish can be taken back.
     let undo: Duration
 

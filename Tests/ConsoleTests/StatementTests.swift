@@ -40,7 +40,7 @@ import Testing
 
     @Test func `a push that quarantined tokens does not say that they are in quarantine still`() {
         let page = PushValues(ledger: ledger("done", targets: 9, failed: 9, errors: ["Quarantined": 9]), now: 0).page
-        let part = text(Templates().render("push-live", page))
+        let part = text(Templates.all.render("push-live", page))
         #expect(part.contains("9 devices went into quarantine") && !part.contains("to send again"), "\(part)")
     }
 
@@ -56,7 +56,7 @@ import Testing
             "card": card, "progress": "0 of 5", "isEnd": true, "alert": ["title": "Kick-off", "body": ""],
             "drawing": "<i>other</i>",
         ]
-        let page = Templates().render("push", around)
+        let page = Templates.all.render("push", around)
         for part in ["<progress", "Kick-off", "<i>other", "The card ends here"] {
             #expect(!page.contains(part), "\(part): \(page)")
         }

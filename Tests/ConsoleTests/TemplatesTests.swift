@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct TemplatesTests {
     @Test func `every template can be read and rendered`() {
-        let templates = Templates()
+        let templates = Templates.all
         for name in Templates.names { #expect(!templates.render(name, [:]).contains("{{"), "\(name)") }
     }
 
@@ -19,17 +19,17 @@ import Testing
         HTMLText.escape(text, into: &bytes)
         let escaped = String(decoding: bytes, as: UTF8.self)
         #expect(!escaped.utf8.contains { "<>\"'`".utf8.contains($0) }, "\(escaped)")
-        let page = Templates().render("names", ["contains": text, "empty": true])
+        let page = Templates.all.render("names", ["contains": text, "empty": true])
         let found = ["<script>alert", "\" onfocus", "<img"].filter(page.contains)
         #expect(found.isEmpty, "\(page)")
-        let plain = Templates().render("names", ["contains": "", "empty": true])
+        let plain = Templates.all.render("names", ["contains": "", "empty": true])
         let tags = page.utf8.count { $0 == UInt8(ascii: "<") }
         let expected = plain.utf8.count { $0 == UInt8(ascii: "<") }
         #expect(tags == expected)
     }
 
     @Test func `no page has a script, a style or a handler of its own`() {
-        let templates = Templates()
+        let templates = Templates.all
         for name in Templates.names {
             let text = templates.render(name, [:])
             #expect(!text.contains("style=") && !text.contains("<style"), "\(name)")

@@ -2,9 +2,12 @@ import LiveActivity
 
 /// The templates of the pages. All text that they show is escaped, also where it stands in an attribute.
 struct Templates: Sendable {
+    /// Read once: in a debug build it takes 60 ms, and tests start hundreds of gateways.
+    static let all = Templates()
+
     private let templates: [String: PageTemplate]
 
-    init() {
+    private init() {
         var templates: [String: PageTemplate] = [:]
         for (name, bytes) in Self.files {
             // A test renders every template, so a wrong one does not get this far.

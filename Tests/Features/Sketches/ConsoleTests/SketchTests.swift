@@ -9,9 +9,9 @@ import Testing
     private func html(_ text: String, state: String, attributes: String? = nil) throws -> String {
         let card = Card(
             app: "shop", name: "match-42", state: try JSONDocument(state).root,
-            drawing: CardDrawing(try sketch(text), Templates()), type: "Match",
+            drawing: CardDrawing(try sketch(text), Templates.all), type: "Match",
             attributes: try attributes.map { try JSONDocument($0).root.object() }, now: 1_795_284_000_000)
-        return Templates().render("card", card.values)
+        return Templates.all.render("card", card.values)
     }
 
     @Test func `a sketch is drawn with the values of the content state`() throws {
