@@ -17,9 +17,15 @@ struct WorkerFixture {
     let app = try! AppKey("shop")
     let name = try! ActivityName("match-1")
 
-    /// Starts the fixture. `extra` are further options of redis-server; `events` are the app's outgoing events.
-    static func start(extra: [String] = [], events: EventPolicy? = nil) async throws -> WorkerFixture {
-        let server = try await RedisServer.start(append: true, extra: extra)
+    /// Starts the fixture.
+    /// - Parameters:
+    ///   - keeps: Redis writes each change to the disk, for a test that kills it.
+    ///   - extra: further options of redis-server.
+    ///   - events: the app's outgoing events; nil: it has none.
+    static func start(
+        keeps: Bool = false, extra: [String] = [], events: EventPolicy? = nil
+    ) async throws -> WorkerFixture {
+        let server = try await RedisServer.start(append: keeps, extra: extra)
         let fixture = WorkerFixture(
             server: server,
             store: Store(

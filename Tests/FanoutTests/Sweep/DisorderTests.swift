@@ -14,7 +14,7 @@ import Testing
 /// that forgets its scripts and is killed. At the end every push is final and every token is accounted for.
 @Suite struct DisorderTests {
     @Test(.timeLimit(.minutes(5))) func `every push ends and every token is accounted for`() async throws {
-        let fixture = try await WorkerFixture.start()
+        let fixture = try await WorkerFixture.start(keeps: true)
         let names = try (0..<6).map { try ActivityName("match-\($0)") }
         for (index, name) in names.enumerated() { try await fixture.follow(name, index == 0 ? 4_000 : 40 * index) }
         let transports = (0..<2).map { _ in ScriptedTransport { token, attempt in Self.answer(token, attempt) } }

@@ -18,7 +18,7 @@ import Testing
 /// after its end. Every channel that follows at the end has the last state.
 @Suite struct OrderTests {
     @Test(.timeLimit(.minutes(5))) func `per token in order and to the last state`() async throws {
-        let fixture = try await WorkerFixture.start()
+        let fixture = try await WorkerFixture.start(keeps: true)
         let transport = ScriptedTransport(pause: .milliseconds(60), byLabel: Self.answer)
         let groups = (0..<2).map { fixture.group(transport, "w\($0)", claimAfter: .seconds(10), attempts: 0) }
         let crowd = Crowd(fixture)

@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test func `one of the workers sends each schedule once, also after a restart of Redis`() async throws {
-        let fixture = try await WorkerFixture.start()
+        let fixture = try await WorkerFixture.start(keeps: true)
         try await fixture.track(0..<3)
         let schedules = (0..<10).map { schedule(fixture, due: nowMilliseconds() + 100 + Int64($0) * 20) }
         #expect(try await fixture.store.schedules.create(fixture.app, schedules) != nil)

@@ -21,8 +21,8 @@ import Testing
         // A cluster makes its replicas itself.
         if fault == .becomesReplica, RedisServer.isCluster { return }
         // Only loading from disk is slow. The delay is in microseconds per key.
-        let fixture = try await WorkerFixture.start(
-            extra: fault == .loadsForLong ? ["--key-load-delay", "50"] : [])
+        let loads = fault == .loadsForLong
+        let fixture = try await WorkerFixture.start(keeps: loads, extra: loads ? ["--key-load-delay", "50"] : [])
         try await fixture.track(0..<3_000)
         let transport = ScriptedTransport()
         transport.hold()

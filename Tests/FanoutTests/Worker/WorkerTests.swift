@@ -224,7 +224,7 @@ func nowMilliseconds() -> Int64 { wallClock() }
     }
 
     @Test func `Redis may be killed and come back`() async throws {
-        let fixture = try await WorkerFixture.start()
+        let fixture = try await WorkerFixture.start(keeps: true)
         try await fixture.track(0..<3_000)
         let transport = ScriptedTransport()
         // The kill may lose an entry on its way to the worker, so the worker claims it later.
