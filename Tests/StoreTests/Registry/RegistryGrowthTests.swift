@@ -137,7 +137,8 @@ import Testing
             let channels = (0..<6_000).map { _ in ChannelID.random() }
             let now = fixture.time.now
             _ = try await registry.track(app, .activity(name), registrations(0..<2_000, channels, at: now))
-            let shards = (0..<16).map { ScanPosition(UInt64($0) << 28)..<ScanPosition(UInt64($0 + 1) << 28) }
+            let starts = (0...16).map { (number: UInt64) in ScanPosition(number << 28) }
+            let shards = zip(starts, starts.dropFirst()).map { $0..<$1 }
 
             func readShards(_ registry: Registry) async throws -> [Set<[UInt8]>] {
                 var sets: [Set<[UInt8]>] = []

@@ -126,7 +126,8 @@ import Testing
         let id = try await fixture.accepted(Self.name)
         func ask(_ state: PushState) async throws {
             let filter = PushFilter()
-            for (last, expected) in [(nil, [id, first]), (id, [first])] {
+            let pages: [(PushID?, [PushID])] = [(nil, [id, first]), (id, [first])]
+            for (last, expected) in pages {
                 let page = try await store.pushes.history(app, of: name, filter, after: last, limit: 10)
                 #expect(page.pushes.map(\.id) == expected)
             }
