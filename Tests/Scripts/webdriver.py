@@ -114,7 +114,13 @@ class Browser:
 
     def named(self, name, tags):
         def look():
-            found = self.call("POST", "/elements", {"using": "css selector", "value": ",".join(tags)})
+            # The browser computes a name in two calls, so controls whose text or label has it come first.
+            found = self.script("""
+                const has = (control) => [control.innerText, control.ariaLabel, control.title, control.placeholder,
+                    ...[...control.labels ?? []].map((label) => label.innerText)].some((text) => text?.includes(arguments[1]));
+                const all = [...document.querySelectorAll(arguments[0])];
+                return [...all.filter(has), ...all.filter((control) => !has(control))];
+                """, ",".join(tags), name)
             for element in found:
                 identifier = element[ELEMENT]
                 try:
