@@ -42,6 +42,10 @@ let features: KeyValuePairs = [
         "StoreGround", "Store", "HTTPAPI", "Settings", "Commands", "HTTPAPITests", "SettingsTests", "EndToEndTests",
     ],
     "Numbers": ["Console", "ConsoleTests", "HTTPAPITests"],
+    "OpenID": [
+        "StoreGround", "Store", "Console", "HTTPAPI", "Settings", "Commands", "HTTPAPITests", "SettingsTests",
+        "CommandsTests",
+    ],
     "Simulator": ["Commands"],
     "Sketches": [
         "StoreGround", "Store", "Answers", "Console", "HTTPAPI", "Commands", "ConsoleTests", "HTTPAPITests",

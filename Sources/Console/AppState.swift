@@ -31,7 +31,7 @@ public struct AppState: Sendable {
 
     /// The word of an operator that an alarm is known. It holds until the alarm ends.
     public struct Known: Sendable {
-        /// The id of a credential, `oidc` of people, or `master`.
+        /// The id of a credential or of a feature's callers, or `master`.
         public var credential: String
         /// The person's name, and the id at the provider, which stays when the name changes.
         public var who, whoID: String?

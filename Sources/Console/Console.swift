@@ -83,8 +83,9 @@ public final class Console: Sendable {
             }
             return signInPage(request).on("/console/sign-in")
         }
-        if path == Self.providerPath { return try await beginAtProvider(request).on(path) }
-        if path == Self.returnPath { return try await returnFromProvider(request, session).on(path) }
+        if let page = gateway.ways.lazy.compactMap({ $0.pages[path] }).first {
+            return try await page(self, request, session).on(path)
+        }
         guard let session else {
             if isRead { return unknown(request) }
             // The draft is kept, and the browser keeps the newer fields.

@@ -18,8 +18,8 @@ public struct ConsoleGateway: Sendable {
     /// was at the sign-in.
     public var standing: @Sendable (ConsoleIdentity, _ now: Int64) async throws -> ConsoleIdentity?
     public var call: @Sendable (ConsoleIdentity, ConsoleCall) async -> ConsoleAnswer
-    /// The provider by which people sign in. Nil: there is none.
-    public var provider: @Sendable () -> ConsoleProvider?
+    /// The ways to sign in beside `signIn`.
+    public var ways: [SignInWay]
     public var state: State
     /// Notes that somebody knows of an alarm, or takes that back. Takes epoch ms.
     public var acknowledge: Acknowledge
@@ -35,12 +35,12 @@ public struct ConsoleGateway: Sendable {
         signIn: @escaping SignIn,
         standing: @escaping @Sendable (ConsoleIdentity, _ now: Int64) async throws -> ConsoleIdentity?,
         call: @escaping @Sendable (ConsoleIdentity, ConsoleCall) async -> ConsoleAnswer,
-        provider: @escaping @Sendable () -> ConsoleProvider?, state: @escaping State,
+        ways: [SignInWay], state: @escaping State,
         acknowledge: @escaping Acknowledge, records: any ConsoleRecords, actions: [String],
         now: @escaping @Sendable () -> Int64,
         problem: @escaping @Sendable (any Error) -> (status: Int, message: String)?
     ) {
-        (self.signIn, self.standing, self.call, self.provider) = (signIn, standing, call, provider)
+        (self.signIn, self.standing, self.call, self.ways) = (signIn, standing, call, ways)
         (self.state, self.acknowledge, self.records) = (state, acknowledge, records)
         (self.actions, self.now, self.problem) = (actions, now, problem)
     }

@@ -1,7 +1,7 @@
 public import LiveActivity
 
-/// The console's own records: sessions, sign-ins, drafts and templates. No call of the API is about them. The gateway
-/// keeps them in Redis, so that every gateway behind a balancer knows them.
+/// The console's own records: sessions, attempts to sign in, drafts and templates. No call of the API is about them.
+/// The gateway keeps them in Redis, so that every gateway behind a balancer knows them.
 public protocol ConsoleRecords: Sendable {
     /// - Parameter life: of the session
     func begin(_ session: String, _ record: [UInt8], life: Duration) async throws
@@ -9,10 +9,6 @@ public protocol ConsoleRecords: Sendable {
     func session(_ session: String, life: Duration) async throws -> [UInt8]?
     func end(_ session: String) async throws
 
-    /// Keeps a sign-in through a provider that was begun.
-    func begin(attempt name: String, _ record: [UInt8], life: Duration) async throws
-    /// Takes it out, so that it is used once.
-    func take(attempt name: String) async throws -> [UInt8]?
     /// Counts a sign-in before its secret is checked, so that guesses at the same moment are all counted.
     /// - Returns: the attempts within `span` with this one, and the milliseconds until they are forgotten
     func attempt(_ subject: String, span: Duration) async throws -> (count: Int, left: Int)

@@ -22,6 +22,7 @@ extension ProcessFeature {
         appAttest,
         approval,
         export,
+        openID,
     ]
 }
 

@@ -32,6 +32,7 @@ extension GatewayFeature {
     static let ofFeatures: [GatewayFeature] = [
         approval,
         intake,
+        openID,
     ]
 }
 

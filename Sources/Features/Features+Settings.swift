@@ -10,5 +10,6 @@ extension SettingKey {
         approval,
         export,
         intake,
+        openID,
     ]
 }

@@ -24,6 +24,7 @@ extension AppRecord {
 
 extension AppCredential {
     static let callersOfFeatures: [String] = [
-        intakeID
+        intakeID,
+        openIDPeople,
     ]
 }

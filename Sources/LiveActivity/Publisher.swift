@@ -4,7 +4,7 @@ public struct Publisher: Sendable, Hashable {
     public var credential: String
     /// The client's address, as far as trusted proxies tell it.
     public var address: String
-    /// The person, if the console knows: one who signed in through a provider of OpenID Connect.
+    /// The person, if the console knows: one who signed in without a secret.
     public var who: String?
     /// The id of that person at the provider, which stays when the name changes. Others may have the same name.
     public var whoID: String?

@@ -10,7 +10,7 @@ import Store
 extension SettingKey {
     /// All settings of a deployment, in the order of the file; the settings of features come last.
     public static let all: [SettingKey] =
-        redis + section(of: .gateway, gateway) + monitor + section(of: .gateway, console + openID + limits)
+        redis + section(of: .gateway, gateway) + monitor + section(of: .gateway, console + limits)
         + section(of: .worker, worker + delivery + prune) + section(of: .gateway, defaults) + lifetimes
         + traces + log + ofFeatures.joined()
 
@@ -28,7 +28,8 @@ extension SettingKey {
                 + "redis+cluster://host:port,…; rediss with TLS; the variable REDIS_URL is read if nothing else sets it"
         ),
         .file(\.redisTLS.roots, "redis.ca_file").help("PEM roots for Redis with TLS; default: those of the system"),
-        .file(\.redisTLS.certificate, "redis.cert_file").help("PEM certificate of this client, if Redis asks for one"),
+        .file(\.redisTLS.certificate, "redis.cert_file").help("PEM certificate of this client, if Redis asks for one")
+            .needs("redis.key_file"),
         .file(\.redisTLS.key, "redis.key_file").help("PEM private key of redis.cert_file"),
         .text(\.redisTLS.verification, "redis.verify", "full", expected: TLSServer.Trust.rule) {
             TLSServer.Trust($0)
@@ -115,50 +116,6 @@ extension SettingKey {
         .time(\.gateway.consoleUndo, "console.undo", 0...300, "10s")
             .help("how long a publish of the console waits, so that it can be taken back; 0 sends it at once"),
     ]
-
-    private static let openID: [SettingKey] = [
-        .text(
-            \.gateway.openID.issuer, "console.oidc.issuer", nil, expected: "https://host or https://host/path",
-            parse: { OpenIDOptions.isAddress($0) && !$0.contains("?") ? .some($0) : nil }
-        ).help("provider of OpenID Connect by which people sign in to the console; default: secrets only")
-            .live(.gateway),
-        .text(\.gateway.openID.clientID, "console.oidc.client_id", nil, expected: plain) {
-            plain($0).map(Optional.some)
-        }
-        .help("id that the provider gave this deployment").live(.gateway),
-        SettingKey(\Settings.gateway.openID.clientSecret, "console.oidc.client_secret", .text, nil) {
-            text, origin, settings in
-            guard let secret = plain(text) else {
-                return .invalid(key: "console.oidc.client_secret", origin, found: nil, expected: plain)
-            }
-            settings.gateway.openID.clientSecret = secret
-            return nil
-        }.orFile().help("secret that the provider gave this deployment; default: a public client, which has none")
-            .live(.gateway),
-        .text(\.gateway.openID.name, "console.oidc.name", nil, expected: plain) { plain($0).map(Optional.some) }
-            .help("name of the provider on the button; default: its host").live(.gateway),
-        .text(\.gateway.openID.scope, "console.oidc.scope", "openid email profile", expected: "openid and other words")
-        {
-            $0.split(separator: " ").contains("openid") ? plain($0) : nil
-        }.help("what is asked for; a provider may need one more word for groups").live(.gateway),
-        .text(\.gateway.openID.groupsClaim, "console.oidc.groups_claim", "groups", expected: plain) { plain($0) }
-            .help("claim of the ID token that has the person's groups").live(.gateway),
-        .text(
-            \.gateway.openID.access, "console.oidc.groups", nil, expected: OpenIDOptions.Access.rule,
-            parse: OpenIDOptions.Access.list
-        ).help("what groups may do: GROUP = APP SCOPES [PREFIX], one a line or with ; between them").live(.gateway),
-        .time(\.gateway.openID.sessionLife, "console.oidc.session", 60...43_200, "8h")
-            .help("how long a session lasts; a person who left a group is out then").live(.gateway),
-        .file(\.gateway.openID.caFile, "console.oidc.ca_file")
-            .help("PEM roots for the provider; default: those of the system").live(.gateway),
-    ]
-
-    private static let plain = "1 to 512 characters of printable ASCII"
-
-    /// The text as it stands. Nil if it is not printable ASCII.
-    private static func plain(_ text: String) -> String? {
-        (1...512).contains(text.utf8.count) && text.utf8.allSatisfy { (0x20...0x7E).contains($0) } ? text : nil
-    }
 
     /// Removes slashes at the end. Nil if the text is not an HTTP address.
     private static func address(_ text: String) -> String? {

@@ -36,6 +36,10 @@ public struct SettingKey: Sendable {
     var users: Set<SettingsChange.Process> { ownUsers ?? Set(SettingsChange.Process.allCases) }
     /// Whether a gateway with these settings has the setting for an app that is new only after a restart.
     private(set) var restartsForNewApps: @Sendable (Settings) -> Bool = { _ in false }
+    /// The paths of settings without which it is refused.
+    private(set) var needs: [String] = []
+    /// The part of its text that operators of an app may see.
+    private(set) var part: @Sendable (_ text: String, AppKey) -> String = { text, _ in text }
     /// The field of `Settings`. It identifies the row, so that code names a setting by its field.
     let field: any AnyKeyPath & Sendable
     /// Parses a value and sets the field. Returns a problem if the value is wrong.
@@ -120,6 +124,20 @@ public struct SettingKey: Sendable {
     func restartsForNewApps(if condition: @escaping @Sendable (Settings) -> Bool) -> SettingKey {
         var key = self
         key.restartsForNewApps = condition
+        return key
+    }
+
+    /// The same row, which is refused without the settings of these paths.
+    func needs(_ paths: String...) -> SettingKey {
+        var key = self
+        key.needs = paths
+        return key
+    }
+
+    /// The same row, of whose text operators of an app see a part.
+    func shown(_ part: @escaping @Sendable (_ text: String, AppKey) -> String) -> SettingKey {
+        var key = self
+        key.part = part
         return key
     }
 

@@ -34,7 +34,7 @@ extension Settings {
             if origin == .environment("PORT") { settings.hasCommonPort = true }
             settings.texts[key.path] = text
         }
-        problems += settings.tlsProblems(origins) + settings.gateway.openID.problems
+        problems += settings.tlsProblems(origins) + missing(origins)
         var apps = AppsReader(input: input, file: file)
         settings.apps = apps.read()
         if let error = SettingsError.joined(problems + apps.problems) { throw error }
@@ -94,6 +94,14 @@ extension Settings {
         return key.defaultText.map { ($0, .builtIn) }
     }
 
+    /// The settings that others need.
+    /// - Parameter origins: the sources of the values that are right
+    private static func missing(_ origins: [String: SettingOrigin]) -> [SettingsError] {
+        let needed = Set(SettingKey.all.filter { origins[$0.path] != nil }.flatMap(\.needs))
+        return SettingKey.all.filter { needed.contains($0.path) && origins[$0.path] == nil }
+            .map { .missing(key: $0.path, remedy: $0.summary) }
+    }
+
     /// TLS files without a TLS URL are an error, because the operator would believe that the connection is encrypted.
     /// - Parameter origins: the sources of the values that are right
     private func tlsProblems(_ origins: [String: SettingOrigin]) -> [SettingsError] {
@@ -107,9 +115,6 @@ extension Settings {
         if redisTLS.verification != .roots, let origin = origins["redis.ca_file"] {
             let reason = "redis.verify asks for no CA: remove one of them"
             problems.append(.conflict(key: "redis.ca_file", origin, reason: reason))
-        }
-        if redisTLS.certificate != nil, redisTLS.key == nil {
-            problems.append(.missing(key: "redis.key_file", remedy: SettingKey[\.redisTLS.key].summary))
         }
         if redisTLS.key != nil, redisTLS.certificate == nil {
             problems.append(.missing(key: "redis.cert_file", remedy: "set it to the certificate of redis.key_file"))
@@ -146,21 +151,6 @@ extension Settings {
             "the environment variable \(name) is unknown and ignored"
                 + (known.nearest(to: name).map { "; did you mean \($0)?" } ?? "")
         }
-    }
-}
-
-extension OpenIDOptions {
-    /// A provider needs a client and somebody who may come in, and both need a provider.
-    fileprivate var problems: [SettingsError] {
-        guard issuer != nil || clientID != nil || clientSecret != nil || !access.isEmpty else { return [] }
-        func missing(_ field: PartialKeyPath<Settings>) -> SettingsError {
-            .missing(key: SettingKey[field].path, remedy: SettingKey[field].summary)
-        }
-        return [
-            issuer == nil ? missing(\.gateway.openID.issuer) : nil,
-            clientID == nil ? missing(\.gateway.openID.clientID) : nil,
-            access.isEmpty ? missing(\.gateway.openID.access) : nil,
-        ].compactMap(\.self)
     }
 }
 

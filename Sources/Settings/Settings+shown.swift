@@ -1,5 +1,4 @@
 public import Answers
-import HTTPAPI
 public import LiveActivity
 
 extension Settings {
@@ -8,7 +7,7 @@ extension Settings {
     public func shown(for app: AppKey) -> [SettingAnswer] {
         let own = SettingKey.all.filter { $0.users.contains(.gateway) }.map { key in
             SettingAnswer(
-                name: key.path, value: key.isSecret ? nil : text(of: key, for: app).flatMap(Self.plain),
+                name: key.path, value: key.isSecret ? nil : texts[key.path].flatMap { Self.plain(key.part($0, app)) },
                 secret: key.isSecret && texts[key.path] != nil,
                 source: "\(origins[key.path] ?? .builtIn)", live: key.live.contains(.gateway))
         }
@@ -23,14 +22,6 @@ extension Settings {
                     secret: isSecret && app[field] != nil, source: app[field] == nil ? "default" : source,
                     live: field.isLive(app, app))
             }
-    }
-
-    /// The text of a setting, without lines that are about other apps.
-    private func text(of key: SettingKey, for app: AppKey) -> String? {
-        guard let text = texts[key.path], key.path == "console.oidc.groups" else { return texts[key.path] }
-        let lines = text.split { $0 == ";" || $0.isNewline }.map(\.trimmed)
-        let own = lines.filter { line in OpenIDOptions.Access.list(line)?.contains { $0.app == app } == true }
-        return own.joined(separator: "; ")
     }
 
     /// The path as it stands. Nil for a PEM text in place of a path, because it may be a private key.

@@ -126,9 +126,8 @@ struct SettingsFile {
 
     /// Keys whose values may hold any character, so that a # in them is likely. A wrong one is found only when used.
     private static let secrets = Set(
-        AppField.all.filter(\.isSecret).map(\.path) + [
-            "redis.url", "monitor.secret", "console.oidc.client_secret", "hash",
-        ])
+        AppField.all.filter(\.isSecret).map(\.path) + SettingKey.all.filter { $0.secondName == .file }.map(\.path)
+            + ["hash"])
 
     private mutating func refuse(_ node: YAMLNode, _ reason: String) {
         problems.append(.malformed(origin(node), reason: reason))

@@ -26,22 +26,6 @@ import Testing
         #expect(!shown.keys.contains { $0.hasPrefix("worker.") || $0.hasPrefix("webhook.") })
     }
 
-    @Test(arguments: ["; ", "\\n"])
-    func `groups of other apps are left out`(between: String) throws {
-        let lines = ["editors = shop read", "tellers = bank read", "ops = shop read,operate match-"]
-        let settings = try load(
-            file: oneApp + """
-                console:
-                  oidc:
-                    issuer: https://id.example.com
-                    client_id: lamplighter
-                    groups: "\(lines.joined(separator: between))"
-
-                """)
-        let shown = settings.shown(for: Self.app).first { $0.name == "console.oidc.groups" }
-        #expect(shown?.value == "editors = shop read; ops = shop read,operate match-")
-    }
-
     @Test func `no secret and no other app is shown`() throws {
         let mark = "hidden-0123456789abcdef"
         let pem = "-----BEGIN PRIVATE KEY-----\n\(mark)\n-----END PRIVATE KEY-----"

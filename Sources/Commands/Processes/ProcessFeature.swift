@@ -6,6 +6,8 @@ import Settings
 struct ProcessFeature: Sendable {
     /// Adds what a gateway needs to know of an app, from the app's settings and the files that these name.
     var app: @Sendable (AppSettings, inout GatewayApp) throws -> Void = { _, _ in }
+    /// Refuses a gateway's configuration, once its apps are known.
+    var check: @Sendable (GatewayConfiguration) throws -> Void = { _ in }
     /// The findings of `doctor` about an app.
     var findings: @Sendable (AppSettings) -> [Finding] = { _ in [] }
     /// Services that run beside a worker.

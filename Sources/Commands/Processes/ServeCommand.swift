@@ -100,11 +100,7 @@ struct ServeCommand: AsyncParsableCommand {
             return served
         }
         configuration.settings = { settings.shown(for: $0) }
-        let known = configuration.apps.map(\.key)
-        if let entry = configuration.openID.access.first(where: { !known.contains($0.app) }) {
-            let reason = "there is no app '\(entry.app)'; the apps are \(known.map(\.rawValue).joined(separator: ", "))"
-            throw SettingsError.unusable(key: "console.oidc.groups", reason: reason)
-        }
+        for feature in ProcessFeature.ofFeatures { try feature.check(configuration) }
         configuration.version = Release.version
         configuration.identity = try GatewayCertificate.read(settings.gatewayTLS)
         return configuration

@@ -13,7 +13,7 @@ public struct ConsoleIdentity: Sendable, Hashable {
     public var namePrefix: String?
     /// When the credential ends, epoch ms. Nil: never.
     public var expires: Int64?
-    /// The person who signed in through the provider of OpenID Connect. Nil: a secret did.
+    /// The person who signed in. Nil: a secret did.
     public var person: ConsolePerson?
 
     public init(
@@ -55,5 +55,21 @@ public struct ConsoleIdentity: Sendable, Hashable {
         guard forAllNames, let namePrefix else { return nil }
         return ConsoleFailure(
             403, "The \(credential) is for names that begin with “\(namePrefix)” only, and this is about all names.")
+    }
+}
+
+/// A person who signed in without a secret (`SignInWay`).
+public struct ConsolePerson: Sendable, Hashable {
+    /// An address or another name, for people.
+    public var name: String
+    /// The id of the person, which is never somebody else's.
+    public var subject: String
+    /// The person's groups at the sign-in, as far as they open something.
+    public var groups: [String]
+    /// Epoch ms.
+    public var signedIn: Int64
+
+    public init(name: String, subject: String, groups: [String], signedIn: Int64) {
+        (self.name, self.subject, self.groups, self.signedIn) = (name, subject, groups, signedIn)
     }
 }

@@ -10,22 +10,18 @@ extension Console {
 
     func signInPage(
         _ request: ConsoleRequest, problem: String? = nil, status: Int = 200, key: String = "", next: String? = nil,
-        apps: [AppKey] = []
+        choices: [(name: String, path: String)] = []
     ) -> ConsoleResponse {
         // A link of an app's page asks for that app.
         let next = Self.next(next ?? Form(request.query)["next"])
         let asked = ConsoleRequest.parts(of: next).app
-        let provider = gateway.provider().map { provider in
-            let path = Self.providerPath + Form.query(["app": asked, "next": next])
-            return ["name": provider.name, "path": path] as Values
-        }
-        let choices = apps.map { app in
-            let path = Self.providerPath + Form.query(["app": app.rawValue, "next": next])
-            return ["name": app.rawValue, "path": path] as Values
+        func buttons(_ links: [(name: String, path: String)]) -> [Values] {
+            links.map { ["name": $0.name, "path": $0.path] }
         }
         let values = values([
-            "problem": problem, "key": key.isEmpty ? asked ?? "" : key, "next": next, "provider": provider,
-            "choice": choices.isEmpty ? nil : ["apps": choices] as Values,
+            "problem": problem, "key": key.isEmpty ? asked ?? "" : key, "next": next,
+            "ways": buttons(gateway.ways.compactMap { $0.link(asked, next) }),
+            "choice": choices.isEmpty ? nil : ["apps": buttons(choices)] as Values,
             "insecure": request.isSecure || request.isLocal ? nil : true,
         ])
         return render("sign-in", values, title: "Sign in", session: nil, request, status: status)

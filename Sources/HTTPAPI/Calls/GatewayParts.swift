@@ -13,8 +13,6 @@ final class GatewayParts: Sendable {
     let schemas: SchemaCache
     let credentials: CredentialCache
     let nearNames: NearNames
-    /// The provider by which people sign in to the console. Nil: they sign in with secrets only.
-    let openID: OpenIDProvider?
     /// Takes the spans of publishes. Nil: there are no traces.
     let spans: SpanExporter?
 
@@ -27,7 +25,6 @@ final class GatewayParts: Sendable {
         schemas = SchemaCache(store.schemas)
         credentials = CredentialCache(store.credentials)
         nearNames = NearNames()
-        openID = OpenIDProvider(configuration.openID)
         self.spans = spans
     }
 
@@ -36,8 +33,6 @@ final class GatewayParts: Sendable {
         (self.store, self.configuration, bounds) = (store, configuration, configuration.bounds)
         (metrics, registry) = (other.metrics, other.registry)
         (schemas, credentials, nearNames) = (other.schemas, other.credentials, other.nearNames)
-        // The provider's documents are kept, unless the options name another provider.
-        openID = other.openID?.options == configuration.openID ? other.openID : OpenIDProvider(configuration.openID)
         spans = other.spans
     }
 }

@@ -67,8 +67,6 @@ public struct GatewayConfiguration: Sendable {
     public var hasConsole = true
     /// How long a publish of the console waits as a schedule, so that it can be taken back.
     public var consoleUndo: Duration = .zero
-    /// The provider by which people sign in to the console.
-    public var openID = OpenIDOptions()
     /// Shown in the `Server` header, in `/healthz` and in the log.
     public var version = "dev"
     /// The settings that it was made of, for operators of an app. They hold no secret.

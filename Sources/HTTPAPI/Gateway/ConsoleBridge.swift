@@ -12,7 +12,8 @@ struct ConsoleBridge: Sendable {
     let recorder: ActionRecorder
 
     var gateway: ConsoleGateway {
-        ConsoleGateway(
+        let ways = live.current.configuration.features.compactMap { $0.signInWay(live) }
+        return ConsoleGateway(
             signIn: { key, secret, now in
                 do {
                     return try await identity(key, secret, now)
@@ -20,9 +21,12 @@ struct ConsoleBridge: Sendable {
                     throw EndedSecret(message: error.message)
                 }
             },
-            standing: { identity, now in try await standing(identity, now) },
+            standing: { identity, now in
+                guard identity.person != nil else { return try await standing(identity, now) }
+                return ways.lazy.compactMap { $0.standing(identity, now) }.first
+            },
             call: { identity, call in await answer(identity, call) },
-            provider: { provider },
+            ways: ways,
             state: { identity, withQueue in await state(identity, withQueue: withQueue) },
             acknowledge: { identity, alarm, isKnown, now in
                 try await acknowledge(identity, alarm, isKnown: isKnown, now)
@@ -52,7 +56,6 @@ struct ConsoleBridge: Sendable {
     private func standing(_ identity: ConsoleIdentity, _ now: Int64) async throws -> ConsoleIdentity? {
         let served = live.current
         guard let app = served.authenticator.app(identity.app) else { return nil }
-        if let person = identity.person { return standing(identity, person, now) }
         guard let id = identity.credentialID else {
             let isSame = SHA256Digest(of: Self.proof(app).utf8) == SHA256Digest(of: identity.proof.utf8)
             return isSame ? ConsoleIdentity(app: app.app.key, proof: identity.proof) : nil

@@ -106,7 +106,7 @@ public final class Gateway: ListeningService {
         try? await store.time.measure()
         var services: [any Service] = [ClockKeeper(time: store.time), recorder]
         let running = GatewayFeature.Running(live: live, recorder: recorder, logger: logger, clock: clock)
-        services += GatewayFeature.ofFeatures.flatMap { $0.services(running) }
+        services += configuration.features.flatMap { $0.services(running) }
         let tasks = EventLoopTasks.Group(LoopTurns.group)
         let application = Application(
             responder: responder,

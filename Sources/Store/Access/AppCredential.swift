@@ -19,11 +19,11 @@ public struct AppCredential: Sendable, Hashable {
     /// The newest, and those before it that are still valid.
     public static let mostSecrets = 5
     public static let idRule = "1 to 64 characters of A-Z a-z 0-9 _ -"
-    /// The ids that the app's two secrets, devices, commands, gateways, people and callers of features have in logs.
+    /// The ids that the app's two secrets, devices, commands, gateways and callers of features have in logs.
     public static let builtInIDs = ofCore + callersOfFeatures
-    private static let ofCore = ["master", "app", "device", "signed", "contact", "unproven", "cli", "file", "oidc"]
+    private static let ofCore = ["master", "app", "device", "signed", "contact", "unproven", "cli", "file"]
 
-    /// Whether a credential may not have this id, because it is one of these or looks like one: `OIDC`, `Master-`.
+    /// Whether a credential may not have this id, because it is one of these or looks like one: `CLI`, `Master-`.
     public static func isTaken(_ id: String) -> Bool {
         func plain(_ id: String) -> String { id.lowercased().filter { $0 != "-" && $0 != "_" } }
         return builtInIDs.contains(plain(id)) || ["mastersecret", "appsecret"].contains(plain(id))

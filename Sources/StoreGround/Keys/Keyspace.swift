@@ -146,8 +146,6 @@ public struct Keyspace: Sendable {
     package func consoleSession(_ digest: String) -> RedisKey { key("console:s:{\(digest)}") }
     /// Sign-ins that an address has tried for an app key; `digest` is of both.
     package func consoleAttempts(_ digest: String) -> RedisKey { key("console:f:{\(digest)}") }
-    /// A sign-in through a provider that was begun; `digest` is of the browser's text and of its state.
-    package func consoleSignIn(_ digest: String) -> RedisKey { key("console:o:{\(digest)}") }
     /// Pushes that the console's users keep to send again.
     package func consoleTemplates(_ app: AppKey) -> RedisKey { key("console:t:{\(app)}") }
     /// Pushes that a credential's user has begun to write.

@@ -78,12 +78,10 @@ import Webhooks
             return ["gateway.cert_file": certificate.certificateFile, "gateway.key_file": certificate.keyFile]
         default: break
         }
-        if key.path.hasPrefix("console.oidc.") {
-            let value = texts[key.path] ?? "1h"
-            // These three need each other, so a change of one of them is one of all.
-            return openID.merging([key.path: value]) { $1 }
+        if let text = texts[key.path] {
+            // Settings that need each other change together.
+            return texts.filter { key.needs.contains($0.key) }.merging([key.path: text]) { $1 }
         }
-        if let text = texts[key.path] { return [key.path: text] }
         switch key.form {
         case .whole(let range): return [key.path: "\(range.lowerBound + (key.defaultText == "3" ? 3 : 2))"]
         case .size(let range): return [key.path: "\(range.lowerBound)"]
@@ -94,10 +92,6 @@ import Webhooks
         }
     }
 
-    private static let openID = [
-        "console.oidc.issuer": "https://id.example.com", "console.oidc.client_id": "lamplighter",
-        "console.oidc.groups": "editors = shop read",
-    ]
     private static let texts = [
         "redis.url": "redis://127.0.0.1:1/0", "redis.prefix": "other", "gateway.host": "localhost",
         "gateway.ca_file": "/ca.pem", "gateway.url": "http://other.example.com",
@@ -105,11 +99,7 @@ import Webhooks
         "gateway.server_addresses": "10.0.0.0/8", "monitor.host": "localhost", "monitor.secret": "the-monitor-secret",
         "worker.name": "another", "worker.apps": "shop", "worker.host": "localhost",
         "traces.endpoint": "http://collector:4318", "traces.headers": "x-key=another", "traces.ca_file": "/ca.pem",
-        "console.oidc.issuer": "https://id.example.com", "console.oidc.client_id": "lamplighter",
-        "console.oidc.groups": "editors = shop read", "console.oidc.client_secret": "a secret",
-        "console.oidc.name": "Example", "console.oidc.scope": "openid groups", "console.oidc.groups_claim": "roles",
-        "console.oidc.ca_file": "/ca.pem",
-    ]
+    ].merging(textsOfFeatures.joined()) { own, _ in own }
 
     /// Another value of an app's field, with those that it needs beside it.
     private static let fields: [AppField: [AppField: String]] = [

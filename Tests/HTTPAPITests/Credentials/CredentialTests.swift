@@ -11,7 +11,7 @@ import Testing
 @Suite struct CredentialTests {
     @Test func `no credential looks like a caller of Lamplighter's own`() async throws {
         try await GatewayFixture.run { gateway in
-            for id in ["oidc", "OIDC", "Master", "App", "unproven", "C-L-I", "master-secret", "app_secret"] {
+            for id in ["Master", "MASTER", "App", "unproven", "C-L-I", "master-secret", "app_secret"] {
                 let reply = try await gateway.send("POST", "/api/credentials", #"{"id":"\#(id)","scopes":["read"]}"#)
                 #expect(reply.status == 400 && reply.text.contains("id: is taken"), "\(id): \(reply.text)")
             }

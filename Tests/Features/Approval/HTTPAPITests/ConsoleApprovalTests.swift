@@ -1,3 +1,4 @@
+import Answers
 import LiveActivity
 import StrictJSON
 import Synchronization
@@ -194,11 +195,11 @@ import Testing
     }
 
     @Test func `a person with another name is the same person, and cannot approve the own proposal`() async throws {
-        let access = "editors = \(GatewayFixture.key) read,propose,approve"
-        let console = ConsoleProviderTests()
-        try await console.run(access) { gateway, provider in
+        try await GatewayFixture.run(configure: {
+            $0.features.append(Door.feature([.read, .propose, .approve]))
+        }) { gateway in
             try await gateway.follow("match-1")
-            let (_, anna) = try await console.signIn(gateway, provider)
+            let anna = try await Door.enter(gateway, "anna@example.com", id: "user-7")
             let asked = try await anna.post(
                 "/console/compose/publish",
                 [
@@ -208,7 +209,7 @@ import Testing
             let path = String(try #require(asked.header("location")).prefix { $0 != "?" })
             func decide(_ browser: ConsoleBrowser) async throws -> Reply {
                 let page = try await browser.get(path)
-                #expect(page.text.contains("anna@example.com (oidc) from 127.0.0.1"), "\(page.text)")
+                #expect(page.text.contains("anna@example.com (door) from 127.0.0.1"), "\(page.text)")
                 return try await browser.post(
                     path,
                     [
@@ -216,11 +217,9 @@ import Testing
                         "to": "approve",
                     ])
             }
-            provider.state.withLock { $0.claims["email"] = "another@example.com" }
-            let own = try await decide(console.signIn(gateway, provider).browser)
+            let own = try await decide(Door.enter(gateway, "another@example.com", id: "user-7"))
             #expect(own.status == 403 && own.text.contains("your own proposal"), "\(own.text)")
-            provider.state.withLock { $0.claims["sub"] = "user-8" }
-            let approved = try await decide(console.signIn(gateway, provider).browser)
+            let approved = try await decide(Door.enter(gateway, "another@example.com", id: "user-8"))
             #expect(approved.header("location") == "\(path)?notice=approved", "\(approved.text)")
             let log = try await ActionTests.actions(gateway, "?action=approve")
             #expect(try log.map { try $0.required("who").string() } == ["another@example.com"])

@@ -9,6 +9,8 @@ public struct ConsoleProvider: Sendable {
     public typealias Address =
         @Sendable (SignInAttempt, _ network: String) async throws(ProviderFailure) -> String
 
+    public typealias Keep = @Sendable (_ name: String, _ record: [UInt8], _ life: Duration) async throws -> Void
+
     /// For the button.
     public var name: String
     public var issuer: String
@@ -20,13 +22,18 @@ public struct ConsoleProvider: Sendable {
     public var address: Address
     /// The person for a code that it gave, to a browser of this network. Takes epoch ms.
     public var redeem: Redeem
+    /// Keeps a sign-in that was begun.
+    public var keep: Keep
+    /// Takes it out, so that it is used once.
+    public var take: @Sendable (_ name: String) async throws -> [UInt8]?
 
     public init(
         name: String, issuer: String, proof: String, life: Duration,
-        address: @escaping Address, redeem: @escaping Redeem
+        address: @escaping Address, redeem: @escaping Redeem,
+        keep: @escaping Keep, take: @escaping @Sendable (_ name: String) async throws -> [UInt8]?
     ) {
         (self.name, self.issuer, self.proof, self.life) = (name, issuer, proof, life)
-        (self.address, self.redeem) = (address, redeem)
+        (self.address, self.redeem, self.keep, self.take) = (address, redeem, keep, take)
     }
 
     /// A person whom the provider vouches for.
@@ -56,21 +63,7 @@ public struct ProviderFailure: Error, Sendable, Hashable {
     }
 }
 
-/// A person who signed in through the provider.
-public struct ConsolePerson: Sendable, Hashable {
+extension ConsolePerson {
     /// The credential that calls of people have in the log of actions. No other credential can have this id.
     public static let credentialID = "oidc"
-
-    /// An address or another name, for people.
-    public var name: String
-    /// The provider's own id of the person.
-    public var subject: String
-    /// The person's groups at the sign-in, as far as they open something.
-    public var groups: [String]
-    /// Epoch ms.
-    public var signedIn: Int64
-
-    public init(name: String, subject: String, groups: [String], signedIn: Int64) {
-        (self.name, self.subject, self.groups, self.signedIn) = (name, subject, groups, signedIn)
-    }
 }

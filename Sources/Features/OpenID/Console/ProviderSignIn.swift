@@ -1,6 +1,26 @@
 import Answers
 import LiveActivity
 
+extension SignInWay {
+    /// The way through a provider of OpenID Connect.
+    public static func openID(
+        _ provider: @escaping @Sendable () -> ConsoleProvider?,
+        standing: @escaping @Sendable (ConsoleIdentity, _ now: Int64) -> ConsoleIdentity?
+    ) -> SignInWay {
+        SignInWay(
+            pages: [
+                Console.providerPath: { console, request, _ in
+                    try await console.beginAtProvider(request, provider())
+                },
+                Console.returnPath: { console, request, session in
+                    try await console.returnFromProvider(request, session, provider())
+                },
+            ],
+            link: { app, next in provider().map { ($0.name, Console.pathToProvider(app, next: next)) } },
+            standing: standing)
+    }
+}
+
 /// Signing in through a provider of OpenID Connect: to its page, and back with a code.
 extension Console {
     static let providerPath = "/console/sign-in/provider"
@@ -13,9 +33,15 @@ extension Console {
     /// The parameter in the address that the return page loads again.
     private static let again = "again"
 
+    fileprivate static func pathToProvider(_ app: String?, next: String) -> String {
+        providerPath + Form.query(["app": app, "next": next])
+    }
+
     /// A link and not a form: `form-action 'self'` would keep the browser from the provider.
-    func beginAtProvider(_ request: ConsoleRequest) async throws -> ConsoleResponse {
-        guard let provider = gateway.provider(), request.method == "GET" else {
+    fileprivate func beginAtProvider(
+        _ request: ConsoleRequest, _ provider: ConsoleProvider?
+    ) async throws -> ConsoleResponse {
+        guard let provider, request.method == "GET" else {
             throw ConsoleFailure(404, "There is no such page.")
         }
         // A page of another site must not end the session that is open here.
@@ -35,25 +61,27 @@ extension Console {
         let attempt = SignInAttempt(app: app, next: Self.next(query["next"]), returnAddress: address)
         do {
             let page = try await provider.address(attempt, request.network)
-            return try await lead(to: page, attempt, request)
+            return try await lead(to: page, attempt, request, provider)
         } catch let error as ProviderFailure {
             return failed(error, request, next: attempt.next)
         }
     }
 
     private func lead(
-        to page: String, _ attempt: SignInAttempt, _ request: ConsoleRequest
+        to page: String, _ attempt: SignInAttempt, _ request: ConsoleRequest, _ provider: ConsoleProvider
     ) async throws -> ConsoleResponse {
         // The text in the cookie is always a new one: a browser may have one that somebody planted.
         let browser = ConsoleSession.random()
-        try await keep(attempt, browser)
+        try await keep(attempt, browser, provider)
         let cookie = SignInAttempt.cookie(browser, of: attempt.state, isSecure: request.isSecure)
         return (SignInAttempt.makingRoom(request) + [cookie]).reduce(.redirect(page)) { $0.with("Set-Cookie", $1) }
     }
 
     /// - Parameter session: the one that stands now
-    func returnFromProvider(_ request: ConsoleRequest, _ session: ConsoleSession?) async throws -> ConsoleResponse {
-        guard let provider = gateway.provider(), request.method == "GET" else {
+    fileprivate func returnFromProvider(
+        _ request: ConsoleRequest, _ session: ConsoleSession?, _ provider: ConsoleProvider?
+    ) async throws -> ConsoleResponse {
+        guard let provider, request.method == "GET" else {
             throw ConsoleFailure(404, "There is no such page.")
         }
         let query = Form(request.query)
@@ -66,8 +94,7 @@ extension Console {
         let state = query["state"]
         let browser = request.cookie(SignInAttempt.cookieName(of: state, isSecure: request.isSecure)) ?? ""
         guard SignInAttempt.isText(state), SignInAttempt.isText(browser),
-            let record = try await gateway.records.take(
-                attempt: SignInAttempt.name(browser: browser, state: state)),
+            let record = try await provider.take(SignInAttempt.name(browser: browser, state: state)),
             let attempt = SignInAttempt(state: state, record)
         else {
             // Somebody who goes back, or whose browser opens its tabs again, is signed in already.
@@ -98,14 +125,14 @@ extension Console {
             return try await admit(visitor, attempt, provider, request)
         } catch let error as ProviderFailure {
             // Too many others ask the provider now. The code was not used, so the page can be loaded again.
-            if error.status == 503 { try await keep(attempt, browser) }
+            if error.status == 503 { try await keep(attempt, browser, provider) }
             return failed(error, request, next: attempt.next)
         }
     }
 
-    private func keep(_ attempt: SignInAttempt, _ browser: String) async throws {
+    private func keep(_ attempt: SignInAttempt, _ browser: String, _ provider: ConsoleProvider) async throws {
         let name = SignInAttempt.name(browser: browser, state: attempt.state)
-        try await gateway.records.begin(attempt: name, attempt.record, life: SignInAttempt.life)
+        try await provider.keep(name, attempt.record, SignInAttempt.life)
     }
 
     private static func refused(_ error: String, _ provider: ConsoleProvider) -> ProviderFailure {
@@ -129,7 +156,8 @@ extension Console {
             return failed(Self.nobodysGroups(visitor, attempt.app), request, next: attempt.next, who: person.name)
         }
         guard apps.count == 1 else {
-            return signInPage(request, next: attempt.next, apps: apps).about(who: person.name)
+            let choices = apps.map { ($0.rawValue, Self.pathToProvider($0.rawValue, next: attempt.next)) }
+            return signInPage(request, next: attempt.next, choices: choices).about(who: person.name)
         }
         let wanted = ConsoleIdentity(
             app: app, credentialID: ConsolePerson.credentialID, proof: provider.proof, person: person)

@@ -16,8 +16,8 @@ struct TokenSigner: Sendable {
     let kind: Kind
     let id: String
     private let directory: TemporaryDirectory
-    /// The members of the JSON Web Key that are numbers.
-    private let numbers: [JSON.Member]
+    /// The members of the JSON Web Key that are the key itself.
+    private let parts: [JSON.Member]
 
     init(_ kind: Kind, id: String = "key-1") async throws {
         (self.kind, self.id, directory) = (kind, id, try TemporaryDirectory())
@@ -31,13 +31,13 @@ struct TokenSigner: Sendable {
             else {
                 throw NeverHappened(description: text)
             }
-            numbers = [.init("n", .string(Base64.encodeURL(modulus))), .init("e", "AQAB")]
+            parts = [.init("n", .string(Base64.encodeURL(modulus))), .init("e", "AQAB")]
         case .p256:
             try directory.write("key.pem", Array(try await newKey("P-256").utf8))
             let output = ["-pubout", "-outform", "DER", "-out", directory.path("key.der")]
             _ = try await ChildProcess.run(["openssl", "pkey", "-in", file] + output)
             let point = try Data(contentsOf: URL(fileURLWithPath: directory.path("key.der"))).suffix(64)
-            numbers = [
+            parts = [
                 .init("crv", "P-256"), .init("x", .string(Base64.encodeURL(point.prefix(32)))),
                 .init("y", .string(Base64.encodeURL(point.suffix(32)))),
             ]
@@ -52,7 +52,7 @@ struct TokenSigner: Sendable {
             .init("kty", kind == .p256 ? "EC" : "RSA"), .init("kid", .string(id)), .init("use", "sig"),
             .init("alg", .string(algorithm)),
         ]
-        return JSON.object(usual + numbers).with(changes)
+        return JSON.object(usual + parts).with(changes)
     }
 
     static func set(_ keys: JSON...) -> [UInt8] { JSON.fields(["keys": .array(keys)]).bytes }

@@ -79,6 +79,15 @@ import Threads
         }
     }
 
+    @Test func `no credential looks like people`() async throws {
+        try await GatewayFixture.run { gateway in
+            for id in ["oidc", "OIDC", "o-i_dc"] {
+                let reply = try await gateway.send("POST", "/api/credentials", #"{"id":"\#(id)","scopes":["read"]}"#)
+                #expect(reply.status == 400 && reply.text.contains("id: is taken"), "\(id): \(reply.text)")
+            }
+        }
+    }
+
     @Test func `an alarm that a person knows of keeps the id of that person`() async throws {
         try await run("editors = \(Self.app) read,operate") { gateway, provider in
             try await gateway.store.alarms.raise(try gateway.app, .expired, "pushes expired")

@@ -1,4 +1,6 @@
+import Answers
 import HTTPAPI
+import LiveActivity
 import Settings
 import Store
 import Testing
@@ -46,5 +48,21 @@ import Testing
         let text = refusal(file: "console:\n  oidc:\n    \(line)\n")
         #expect(text.contains(words), "\(text)")
         #expect(!line.hasPrefix("client_secret") || !text.contains("ä"))
+    }
+
+    @Test(arguments: ["; ", "\\n"])
+    func `groups of other apps are left out`(between: String) throws {
+        let lines = ["editors = shop read", "tellers = bank read", "ops = shop read,operate match-"]
+        let settings = try load(
+            file: oneApp + """
+                console:
+                  oidc:
+                    issuer: https://id.example.com
+                    client_id: lamplighter
+                    groups: "\(lines.joined(separator: between))"
+
+                """)
+        let shown = settings.shown(for: try AppKey("shop")).first { $0.name == "console.oidc.groups" }
+        #expect(shown?.value == "editors = shop read; ops = shop read,operate match-")
     }
 }
