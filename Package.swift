@@ -22,6 +22,7 @@ let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "sw
 // The features: each is a folder of Sources/Features and one of Tests/Features. A subfolder is compiled into the target
 // of its name, so a feature is a row here, its folders and its lines in the lists (docs/adr/0059-features.md).
 let features: KeyValuePairs = [
+    "AirshipSDK": ["Store", "Answers", "HTTPAPI", "HTTPAPITests"],
     "AppAttest": [
         "StoreGround", "Store", "Answers", "HTTPAPI", "Settings", "Commands", "StoreTests", "HTTPAPITests",
         "SettingsTests", "CommandsTests", "EndToEndTests",

@@ -24,6 +24,7 @@ extension AppRecord {
 
 extension AppCredential {
     static let callersOfFeatures: [String] = [
+        airshipContact,
         intakeID,
         openIDPeople,
     ]

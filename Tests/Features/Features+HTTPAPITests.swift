@@ -1,5 +1,6 @@
 extension ChangingCall {
     static let ofFeatures: [[ChangingCall]] = [
+        airshipSDK,
         approval,
         attestations,
         sketches,

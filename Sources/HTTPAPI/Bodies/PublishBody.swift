@@ -43,13 +43,13 @@ enum PublishBody {
         guard value.kind == .object else { throw value.mismatch("a push object") }
         let body = try value.object()
         var warnings: [String] = []
-        try AirshipKey.check(body, own: pushKeys, AirshipKey.push, warnings: &warnings)
+        try ForeignKey.check(body, own: pushKeys, ForeignAPI.keys(.push), warnings: &warnings)
         let audience = try AudienceBody.parse(body.required("audience"), warnings: &warnings)
         try deviceTypes(body.required("device_types"))
         let notification = try body.required("notification").object()
-        try AirshipKey.check(notification, own: ["ios"], AirshipKey.notification, warnings: &warnings)
+        try ForeignKey.check(notification, own: ["ios"], ForeignAPI.keys(.notification), warnings: &warnings)
         let ios = try notification.required("ios").object()
-        try AirshipKey.check(ios, own: ["live_activity"], AirshipKey.ios, warnings: &warnings)
+        try ForeignKey.check(ios, own: ["live_activity"], ForeignAPI.keys(.ios), warnings: &warnings)
         guard let activityValue = ios["live_activity"] else {
             throw ios.missing("live_activity", "is required: Lamplighter sends Live Activities only")
         }
@@ -59,8 +59,8 @@ enum PublishBody {
         var push = try LiveActivityBody.parse(
             activityValue, audience: audience, options: publishOptions, now: now, staleAfter: staleAfter, marks: marks,
             warnings: &warnings)
-        try TemplateCheck.check(
-            activityValue.object(), areTemplates: AirshipKey.fillInTemplates(body, notification), warnings: &warnings)
+        let whole = ForeignAPI.Push(body: body, notification: notification, activity: try activityValue.object())
+        for api in ForeignAPI.ofFeatures { try api.check(whole, &warnings) }
         for key in ["restart", "respect_dismissal"] where push.publish.event != .start {
             if let value = options?[key] { throw value.keyError("is allowed with event start only") }
         }
@@ -72,6 +72,9 @@ enum PublishBody {
     private static let pushKeys = ["audience", "device_types", "notification", "options"]
     private static let optionKeys = ["conflate", "expiry", "insist", "respect_dismissal", "restart", "trace"]
 
+    /// The values that `device_types` may hold.
+    private static let platforms = ["ios", "android", "amazon", "web", "email", "sms", "mms", "wns"]
+
     /// `all`, `ios`, or a list of platforms that includes `ios`.
     private static func deviceTypes(_ value: JSONValue) throws(JSONError) {
         guard value.kind == .array || value.kind == .string else {
@@ -81,8 +84,8 @@ enum PublishBody {
         for entry in value.kind == .array ? try value.array() : [value] {
             let text = try entry.string()
             includesIOS = includesIOS || text == "ios" || text == "all"
-            guard AirshipKey.platforms.contains(text) || text == "all" || text.rest(behind: "open::") != nil else {
-                throw entry.error("is not a known device type\(AirshipKey.platforms.suggestion(for: text))")
+            guard platforms.contains(text) || text == "all" || text.rest(behind: "open::") != nil else {
+                throw entry.error("is not a known device type\(platforms.suggestion(for: text))")
             }
         }
         guard includesIOS else { throw value.error("must include `ios`, or be `all`: Lamplighter sends to iOS only") }
@@ -91,7 +94,7 @@ enum PublishBody {
     private static func options(
         _ object: JSONObject, now: Int64, warnings: inout [String]
     ) throws(JSONError) -> PublishOptions {
-        try AirshipKey.check(object, own: optionKeys, AirshipKey.options, warnings: &warnings)
+        try ForeignKey.check(object, own: optionKeys, ForeignAPI.keys(.options), warnings: &warnings)
         var options = PublishOptions()
         if let conflate = object["conflate"] { options.conflate = try conflate.bool() }
         if let insist = object["insist"] { options.insist = try insist.bool() }
@@ -138,35 +141,4 @@ public struct RenderedPublish: Sendable {
         if let oversize = push.oversize { throw oversize }
         (publish, payload, warnings) = (push.publish, push.payload, push.warnings)
     }
-}
-
-/// Finds Airship's templates (`{{first_name}}`). Lamplighter fills in none, so a device would show the braces.
-enum TemplateCheck {
-    /// Refuses `{{` if the request asks for templates to be filled in. Otherwise only warns: an app may mean braces.
-    static func check(_ activity: JSONObject, areTemplates: Bool, warnings: inout [String]) throws(JSONError) {
-        for key in ["alert", "content_state", "attributes"] {
-            guard let value = activity[key], contains(value.raw) else { continue }
-            guard !areTemplates else {
-                throw value.error("holds `{{`: Lamplighter fills in no templates. Send the finished text")
-            }
-            warnings.append("\(value.path) holds `{{`, which devices show as it is: Lamplighter fills in no templates")
-        }
-    }
-
-    /// Whether the text holds two opening braces in a row, as themselves or as `\u007b`. JSON has none outside strings.
-    static func contains(_ text: ArraySlice<UInt8>) -> Bool {
-        var isOpen = false
-        var rest = text
-        while let byte = rest.first {
-            let isEscape = byte == UInt8(ascii: "\\") && escapes.contains { rest.starts(with: $0) }
-            let length = byte == UInt8(ascii: "{") ? 1 : isEscape ? 6 : 0
-            if length > 0, isOpen { return true }
-            isOpen = length > 0
-            // Skip the whole escape. Otherwise the second backslash of `\\` would seem to begin another one.
-            rest = rest.dropFirst(length > 0 ? length : byte == UInt8(ascii: "\\") ? 2 : 1)
-        }
-        return false
-    }
-
-    private static let escapes = [Array(#"\u007b"#.utf8), Array(#"\u007B"#.utf8)]
 }

@@ -153,7 +153,7 @@ struct Call: Sendable {
     /// The channel that the caller acts for: the SDK's own, or the one that a server names in a header.
     func actingChannel() throws(APIError) -> ChannelID {
         switch credential {
-        case .device(let channel), .reporter(let channel), .signed(.some(let channel)), .contact(_, let channel):
+        case .device(let channel), .reporter(let channel), .signed(.some(let channel)), .bound(_, let channel):
             return channel
         case .master, .app, .issued, .signed(.none), .unproven:
             if let channel = headers[.airshipChannel].flatMap({ try? ChannelID($0) }) { return channel }

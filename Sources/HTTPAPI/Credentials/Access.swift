@@ -16,11 +16,11 @@ enum Access: Sendable, Hashable {
     case ownChannel
     /// A caller who names an app and has no secret. The handler asks for a proof.
     case unproven
-    /// App or master secret, or the SDK for the contact that the path names (parameter `contact`).
-    case contact
+    /// App or master secret, or the SDK with a token for the value of this parameter of the path, in either case.
+    case purpose(String)
 
-    /// Whether the credential opens a call. `channel` and `contact` are from the path, if it names one.
-    func admits(_ credential: Credential, channel: ChannelID?, contact: ContactID? = nil) -> Bool {
+    /// Whether the credential opens a call. `channel` is from the path, if it names one.
+    func admits(_ credential: Credential, channel: ChannelID?, parameters: [String: String] = [:]) -> Bool {
         switch (self, credential) {
         case (.anyone, _), (.unproven, .unproven): true
         case (.unproven, _), (_, .unproven): false
@@ -35,8 +35,9 @@ enum Access: Sendable, Hashable {
         case (.signedChannel, .signed(.some)), (.signedChannel, .app), (.signedChannel, .master): true
         case (.ownChannel, .device), (.ownChannel, .reporter), (.ownChannel, .signed(.some)): true
         case (.ownChannel, .app), (.ownChannel, .master): true
-        case (.contact, .app), (.contact, .master): true
-        case (.contact, .contact(let id, _)): id == contact
+        case (.purpose, .app), (.purpose, .master): true
+        case (.purpose(let name), .bound(let purpose, _)):
+            purpose.claim == name && purpose.value == parameters[name]?.lowercased()
         default: false
         }
     }

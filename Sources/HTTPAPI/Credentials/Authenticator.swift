@@ -143,7 +143,7 @@ struct Authenticator: Sendable {
         guard let holder = app.tokens.holder(of: value, now: now), known != nil,
             channel == nil || channel == holder.channel
         else { return nil }
-        if let contact = holder.contact { return (app, .contact(contact, holder.channel)) }
+        if let purpose = holder.purpose { return (app, .bound(purpose, holder.channel)) }
         return (app, holder.isForReports ? .reporter(holder.channel) : .device(holder.channel))
     }
 }

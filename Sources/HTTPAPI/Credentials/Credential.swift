@@ -13,8 +13,8 @@ enum Credential: Sendable, Hashable {
     case reporter(ChannelID)
     /// The SDK, which signed this request with the app secret: for a channel, or before it has one.
     case signed(ChannelID?)
-    /// The SDK with a token that we issued for the contact of this channel.
-    case contact(ContactID, ChannelID)
+    /// The SDK of this channel with a token that we issued for one purpose.
+    case bound(TokenPurpose, ChannelID)
     /// A caller who names an app and has no secret. The proof is in the body, which the handler reads.
     case unproven
 
@@ -26,7 +26,7 @@ enum Credential: Sendable, Hashable {
         case .issued(let grant): grant.id
         case .device, .reporter: "device"
         case .signed: "signed"
-        case .contact: "contact"
+        case .bound(let purpose, _): purpose.claim
         case .unproven: "unproven"
         }
     }
@@ -46,7 +46,7 @@ enum Credential: Sendable, Hashable {
     var isDevice: Bool {
         switch self {
         case .master, .app, .issued: false
-        case .device, .reporter, .signed, .contact, .unproven: true
+        case .device, .reporter, .signed, .bound, .unproven: true
         }
     }
 }

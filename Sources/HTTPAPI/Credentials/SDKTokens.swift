@@ -2,12 +2,20 @@ import LiveActivity
 import OpenSSL
 import StrictJSON
 
+/// The one thing that a token is good for, beside its channel: a claim of the token, and its value.
+struct TokenPurpose: Sendable, Hashable {
+    var claim: String
+    var value: String
+}
+
 /// Tokens that the SDK fetches for its channel and sends with later calls: JWTs signed with HMAC-SHA256. No device has
 /// the master secret, from which the key is derived. None is stored, and every gateway makes and reads the same ones.
 struct SDKTokens: Sendable {
     /// One hour. The SDK reads `expires_in` as milliseconds. It fetches a new token in the last 30 s and after any 401.
     static let lifetimeMilliseconds: Int64 = 3_600_000
     private static let header = Base64.encodeURL(#"{"alg":"HS256","typ":"JWT"}"#.utf8)
+    /// Any other claim is the token's purpose.
+    private static let claims: Set = ["aud", "sub", "iat", "exp", "only"]
     let key: HMACKey
     private let audience: String
 
@@ -16,16 +24,16 @@ struct SDKTokens: Sendable {
         audience = app.key.rawValue
     }
 
-    /// Makes a token. With `contact` it opens the calls about this contact, but no call about the channel. A token for
+    /// Makes a token. With a purpose it opens the calls for this alone, and no call about the channel. A token for
     /// reports sets no tags and no named user, so a thief reaches no other install's pushes with it.
     func token(
-        for channel: ChannelID, contact: ContactID? = nil, isForReports: Bool = false, now: Int64
+        for channel: ChannelID, purpose: TokenPurpose? = nil, isForReports: Bool = false, now: Int64
     ) -> String {
         var claims: JSON = [
             "aud": .string(audience), "sub": .string(channel.description), "iat": .integer(now / 1_000),
             "exp": .integer((now + Self.lifetimeMilliseconds) / 1_000),
         ]
-        if let contact { claims.append("contact", .string(contact.description)) }
+        if let purpose { claims.append(purpose.claim, .string(purpose.value)) }
         if isForReports { claims.append("only", "reports") }
         let signed = "\(Self.header).\(Base64.encodeURL(claims.bytes))"
         return "\(signed).\(Base64.encodeURL(key.code(for: signed.utf8)))"
@@ -33,7 +41,7 @@ struct SDKTokens: Sendable {
 
     struct Holder: Sendable, Hashable {
         var channel: ChannelID
-        var contact: ContactID?
+        var purpose: TokenPurpose?
         var isForReports = false
     }
 
@@ -48,10 +56,10 @@ struct SDKTokens: Sendable {
             let expiry = try? claims.required("exp").integer(), app == audience, now / 1_000 < expiry
         else { return nil }
         guard let channel = try? ChannelID(subject) else { return nil }
-        guard let contact = claims["contact"] else {
+        guard let (claim, value) = claims.members.first(where: { !Self.claims.contains($0.key) }) else {
             return Holder(channel: channel, isForReports: claims["only"] != nil)
         }
-        guard let id = (try? contact.string()).flatMap({ ContactID($0) }) else { return nil }
-        return Holder(channel: channel, contact: id)
+        guard let value = try? value.string() else { return nil }
+        return Holder(channel: channel, purpose: TokenPurpose(claim: claim, value: value))
     }
 }

@@ -201,7 +201,7 @@ struct GuardedCall {
         guard let found, case .call = endpoint.handler,
             endpoint.access.admits(
                 found.credential, channel: parameters["channel"].flatMap { try? ChannelID($0) },
-                contact: parameters["contact"].flatMap { ContactID($0) })
+                parameters: parameters)
         else {
             guard let source else { throw .notFound }
             var error = APIError.unauthorized(source.request.headers)

@@ -58,7 +58,7 @@ struct OpenAPIOperation: Sendable {
             case .anyone, .unproven: []
             case .master: ["master"]
             case .server: ["app", "master"]
-            case .channel, .newChannel, .signedChannel, .ownChannel, .contact: ["app", "master", "device"]
+            case .channel, .newChannel, .signedChannel, .ownChannel, .purpose: ["app", "master", "device"]
             }
         return schemes.map { .object([JSON.Member($0, [])]) }
             + scopes.map { ["credential": [.string($0.rawValue)]] }

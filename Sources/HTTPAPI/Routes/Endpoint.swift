@@ -181,16 +181,7 @@ extension Endpoint {
             "POST", "/api/named_users/{user}", .master, .track, NamedUserCalls.update, [.ok(DoneAnswer.self)],
             acts: .changeUser, isAirship: true),
         Endpoint(
-            "GET", "/api/auth/device", .signedChannel, nil, SDKCalls.deviceToken, [.ok(DeviceTokenAnswer.self)],
-            isAirship: true),
-        Endpoint(
-            "POST", "/api/contacts/identify/v2", .signedChannel, nil, SDKCalls.identifyContact,
-            [.ok(IdentifiedAnswer.self)], isAirship: true),
-        Endpoint(
-            "POST", "/api/contacts/{contact}", .contact, .track, SDKCalls.updateContact, [.ok(DoneAnswer.self)],
-            isAirship: true),
-        Endpoint(
-            "GET", "/api/remote-data/app/{app_key}/ios", .newChannel, .track, SDKCalls.remoteData, [.raw],
+            "GET", "/api/auth/device", .signedChannel, nil, DeviceTokenCalls.issue, [.ok(DeviceTokenAnswer.self)],
             isAirship: true),
         Endpoint("POST", "/api/receipts", .ownChannel, .track, ReceiptCalls.count, [.ok(ReceiptTallyAnswer.self)]),
         Endpoint(

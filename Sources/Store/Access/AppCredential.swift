@@ -21,7 +21,7 @@ public struct AppCredential: Sendable, Hashable {
     public static let idRule = "1 to 64 characters of A-Z a-z 0-9 _ -"
     /// The ids that the app's two secrets, devices, commands, gateways and callers of features have in logs.
     public static let builtInIDs = ofCore + callersOfFeatures
-    private static let ofCore = ["master", "app", "device", "signed", "contact", "unproven", "cli", "file"]
+    private static let ofCore = ["master", "app", "device", "signed", "unproven", "cli", "file"]
 
     /// Whether a credential may not have this id, because it is one of these or looks like one: `CLI`, `Master-`.
     public static func isTaken(_ id: String) -> Bool {

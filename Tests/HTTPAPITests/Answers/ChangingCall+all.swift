@@ -180,20 +180,6 @@ extension ChangingCall {
                 return (record?.tags["g"] == ["t"]).part + (record?.namedUser == "u\(number)").part
             }
         },
-        ChangingCall("POST /api/contacts/identify/v2") { fixture, number in
-            PreparedCall(
-                path: "/api/contacts/identify/v2",
-                body:
-                    #"{"action":{"type":"identify","named_user_id":"u\#(number)"},"device_info":{"device_type":"ios"}}"#,
-                headers: [("X-UA-Channel-ID", "c\(number)")]
-            ) { (try await fixture.record("c\(number)")?.namedUser == "u\(number)").part }
-        },
-        ChangingCall("POST /api/contacts/{contact}") { fixture, number in
-            PreparedCall(
-                path: "/api/contacts/0f2a3c1e-5b77-4a3c-9d51-2f6d8a9b0c11", body: #"{"tags":{"add":{"g":["t"]}}}"#,
-                headers: [("X-UA-Channel-ID", "c\(number)")]
-            ) { try await fixture.tags("c\(number)").count }
-        },
     ]
 
     /// The calls of a name's followers, or of the start tokens of a type.

@@ -210,7 +210,7 @@ private let prefix = "notification.ios.live_activity"
         let push = try parse(
             publishText(
                 audience: audience, devices: #""all""#, activity: activity,
-                tail: #","options":{"conflate":false,"expiry":60,"no_throttle":true}"#)
+                tail: #","options":{"conflate":false,"expiry":60}"#)
         )[0]
         let publish = push.publish
         #expect(publish.name.rawValue == "match-42" && publish.event == .end && publish.priority == .low)
@@ -243,7 +243,6 @@ private let prefix = "notification.ios.live_activity"
             "", "stale_date is in the past: no card appears, so nothing will be sent"
         ),
         (#"{"name":"n","event":"end"}"#, #","options":{"expiry":1795283000}"#, "expiry is in the past"),
-        (#"{"name":"n","event":"end"}"#, #","message":{}"#, "message is not sent"),
         (#"{"name":"n","event":"update","content_state":{},"dismissal_date":0}"#, "", "event end only"),
         (#"{"name":"n","event":"end","dismissal_date":1795298401}"#, "", "more than 4 h ahead"),
     ])

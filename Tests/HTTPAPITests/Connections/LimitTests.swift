@@ -61,7 +61,7 @@ import Testing
     }
 
     /// Long times, so that a held request keeps its place as long as the test needs, however slow the machine is.
-    private static func patiently(maximumRequests: Int) -> @Sendable (inout GatewayConfiguration) -> Void {
+    static func patiently(maximumRequests: Int) -> @Sendable (inout GatewayConfiguration) -> Void {
         { configuration in
             configuration.maximumRequests = maximumRequests
             configuration.readTimeout = .seconds(3_600)
@@ -87,7 +87,7 @@ import Testing
     }
 
     /// A request whose body is still missing. It asks for 100 Continue and gets it. Nil: it gets a 503.
-    private static func slowBody(
+    static func slowBody(
         _ gateway: GatewayFixture, _ call: String = "POST /api/push", secret: String = GatewayFixture.masterSecret,
         from address: String? = nil
     ) async throws -> Socket? {
@@ -125,28 +125,6 @@ import Testing
                 if await socket?.readAnswer().contains(" 503 ") ?? true { refused += 1 }
             }
             #expect(refused >= 20 - 4 * 2)
-        }
-    }
-
-    @Test(
-        .timeLimit(.minutes(10)),
-        arguments: ["/api/contacts/identify/v2", "/api/contacts/a0c9a1b3-7a53-8c47-9716-99fd3d41924b"])
-    func `calls about contacts have the limits of other calls`(path: String) async throws {
-        try await GatewayFixture.run(configure: Self.patiently(maximumRequests: 2)) { gateway in
-            var slow: [Socket?] = []
-            for _ in 0..<8 {
-                slow.append(try await Self.slowBody(gateway, "POST \(path)", secret: GatewayFixture.secret))
-            }
-            #expect(try await gateway.publish(publishText()).status == 202)
-            var refused = 0
-            for socket in slow {
-                socket?.send(publishText())
-                if await socket?.readAnswer().contains(" 503 ") ?? true { refused += 1 }
-            }
-            #expect(refused >= 8 - 4)
-            let large = try Socket(port: gateway.port)
-            large.send("POST \(path) HTTP/1.1\r\nHost: x\r\n\(Self.authorization)Content-Length: 2000000\r\n\r\n{")
-            #expect(await large.readHead().hasPrefix("HTTP/1.1 413 "))
         }
     }
 

@@ -79,23 +79,31 @@ import Testing
         #expect(tokens.holder(of: none, now: testNow) == nil)
     }
 
+    @Test func `a token for one purpose is no token for its channel`() {
+        let purpose = TokenPurpose(claim: "moon", value: "io")
+        let token = SDKTokens(app: app).token(for: channel, purpose: purpose, now: testNow)
+        let headers = ["authorization": "Bearer " + token, "x-ua-appkey": "key-1"]
+        #expect(credential(headers) == .bound(purpose, channel))
+        #expect(credential(headers)?.id == "moon")
+    }
+
     @Test func `what each credential opens`() {
         let other = ChannelID(UUIDBytes(high: 9, low: 9))
-        let contact = ContactID(of: app.key, namedUser: "u")
+        let (mine, theirs) = (TokenPurpose(claim: "moon", value: "io"), TokenPurpose(claim: "moon", value: "callisto"))
         let table: [(Access, [Credential])] = [
             (.master, [.master]), (.server, [.master, .app]),
             (.channel, [.master, .app, .device(channel), .signed(channel)]),
             (.newChannel, [.master, .app, .signed(nil), .signed(channel), .signed(other)]),
             (.signedChannel, [.master, .app, .signed(channel), .signed(other)]),
             (.ownChannel, [.master, .app, .device(channel), .device(other), .signed(channel), .signed(other)]),
-            (.contact, [.master, .app, .contact(contact, channel)]),
+            (.purpose("moon"), [.master, .app, .bound(mine, channel)]),
         ]
         let all: [Credential] = [
             .master, .app, .device(channel), .device(other), .signed(channel), .signed(other), .signed(nil),
-            .contact(contact, channel), .contact(ContactID(of: app.key, anonymous: other), channel),
+            .bound(mine, channel), .bound(theirs, channel), .bound(TokenPurpose(claim: "sun", value: "io"), channel),
         ]
         for (access, admitted) in table {
-            let found = all.filter { access.admits($0, channel: channel, contact: contact) }
+            let found = all.filter { access.admits($0, channel: channel, parameters: ["moon": "IO", "sun": "io"]) }
             #expect(found == all.filter(admitted.contains))
         }
     }

@@ -220,11 +220,19 @@ import Testing
             let secret = try await Self.create(gateway, #"{"id":"backend","scopes":["track"]}"#)
             let user = "\(GatewayFixture.key):\(secret)"
             let channel = [("X-UA-Channel-ID", "c")]
-            for (method, path) in [("GET", "/api/auth/device"), ("POST", "/api/contacts/identify/v2")] {
-                let body = method == "POST" ? #"{"device_info":{"device_type":"ios"},"action":{"type":"reset"}}"# : nil
-                let reply = try await gateway.send(method, path, body, user: user, headers: channel)
-                #expect(reply.status == 403 && reply.text.contains("would outlive the credential"), "\(reply.text)")
-            }
+            let reply = try await gateway.send("GET", "/api/auth/device", user: user, headers: channel)
+            #expect(reply.status == 403 && reply.text.contains("would outlive the credential"), "\(reply.text)")
+        }
+    }
+
+    @Test func `a server's Bearer token is told what to send`() async throws {
+        try await GatewayFixture.run { gateway in
+            let headers = [("Authorization", "Bearer abc"), ("X-UA-Appkey", GatewayFixture.key)]
+            let reply = try await gateway.send("POST", "/api/push", publishText(), user: nil, headers: headers)
+            #expect(reply.status == 401)
+            #expect(reply.header("www-authenticate") == #"Bearer realm="lamplighter", error="invalid_token""#)
+            #expect(try reply.integer("error_code") == 40101)
+            #expect(reply.text.contains("send Basic with the app key") && reply.text.contains("Bearer"))
         }
     }
 

@@ -119,7 +119,7 @@ import Testing
         case .anyone, .unproven: []
         case .master: ["master", "credential"]
         case .server: ["app", "master", "credential"]
-        case .channel, .newChannel, .signedChannel, .ownChannel, .contact: ["app", "master", "device", "credential"]
+        case .channel, .newChannel, .signedChannel, .ownChannel, .purpose: ["app", "master", "device", "credential"]
         }
     }
 

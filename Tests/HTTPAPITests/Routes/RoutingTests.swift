@@ -66,17 +66,6 @@ import Testing
             Issue.record("methods")
             return
         }
-        // Another word of Airship's API stands for no user, so it is a call with another method.
-        for path in ["associate", "disassociate", "tags", "uninstall"] {
-            guard case .methodNotAllowed(["POST"]) = RouteMatch(method: "GET", path: "/api/named_users/\(path)") else {
-                Issue.record("\(path) is another call")
-                continue
-            }
-        }
-        guard case .unserved = RouteMatch(method: "GET", path: "/api/named_users/ada") else {
-            Issue.record("a user's page of Airship")
-            return
-        }
         for path in ["/api/activities/%", "/api/activities/%2", "/api/activities/%zz", "/api/activities/%ff"] {
             guard case .malformed = RouteMatch(method: "GET", path: path[...]) else {
                 Issue.record("\(path) decoded")

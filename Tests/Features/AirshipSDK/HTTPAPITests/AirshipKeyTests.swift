@@ -69,15 +69,15 @@ import Testing
     }
 
     @Test func `every key of the specification is known by name`() throws {
-        let places: [(rows: [AirshipKey], path: String, text: (String) -> String)] = [
-            (AirshipKey.push, "", { publishText(tail: ",\($0)") }),
-            (AirshipKey.options, "options.", { publishText(tail: #","options":{\#($0)}"#) }),
+        let places: [(rows: [ForeignKey], path: String, text: (String) -> String)] = [
+            (AirshipPush.keys, "", { publishText(tail: ",\($0)") }),
+            (AirshipPush.options, "options.", { publishText(tail: #","options":{\#($0)}"#) }),
             (
-                AirshipKey.notification, "notification.",
+                AirshipPush.notification, "notification.",
                 { publishText(tail: "").replacing(#""notification":{"#, with: #""notification":{\#($0),"#) }
             ),
             (
-                AirshipKey.ios, "notification.ios.",
+                AirshipPush.ios, "notification.ios.",
                 { publishText(tail: "").replacing(#"{"ios":{"#, with: #"{"ios":{\#($0),"#) }
             ),
         ]
@@ -108,38 +108,38 @@ import Testing
             missing(
                 "audience campaigns device_types feed_references global_attributes in_app localizations message "
                     + "message_type notification options orchestration snippet_references",
-                AirshipKey.push, ["audience", "device_types", "notification", "options"]
+                AirshipPush.keys, ["audience", "device_types", "notification", "options"]
             ).isEmpty)
         #expect(
             missing(
                 "audience_limits ban_list_parameters bypass_ban_list_processing bypass_frequency_limits "
                     + "bypass_holdout_groups expiry no_throttle omit_from_activity_log personalization redact_payload "
-                    + "use_strict_sms_validation", AirshipKey.options, ["expiry"]
+                    + "use_strict_sms_validation", AirshipPush.options, ["expiry"]
             ).isEmpty)
         #expect(
             missing(
-                "actions alert amazon android email interactive ios mms open:: sms web", AirshipKey.notification,
+                "actions alert amazon android email interactive ios mms open:: sms web", AirshipPush.notification,
                 ["ios"]
             ).isEmpty)
         #expect(
             missing(
                 "actions alert badge category collapse_id content_available expiry extra filter_criteria interactive "
                     + "interruption_level live_activity media_attachment mutable_content priority relevance_score sound "
-                    + "subtitle target_content_id thread_id title template", AirshipKey.ios, ["live_activity"]
+                    + "subtitle target_content_id thread_id title template", AirshipPush.ios, ["live_activity"]
             ).isEmpty)
     }
 
     /// The table knows more than the lists: examples of the specification, older clients and other platforms use these.
     @Test func `keys beside the specification's lists are known too`() {
-        #expect(missing("actions feeds trace", AirshipKey.push, []).isEmpty)
-        #expect(missing("extra wns", AirshipKey.notification, []).isEmpty)
+        #expect(missing("actions feeds trace", AirshipPush.keys, []).isEmpty)
+        #expect(missing("extra wns", AirshipPush.notification, []).isEmpty)
         #expect(
-            missing("content-available localizations mutable-content relevance-score", AirshipKey.ios, []).isEmpty)
+            missing("content-available localizations mutable-content relevance-score", AirshipPush.ios, []).isEmpty)
     }
 
-    @Test func `docs/api md has the rows of the table`() throws {
-        let lines = try Repository.text("docs/api.md").split(separator: "\n")
-        for row in AirshipKey.push + AirshipKey.options + AirshipKey.notification + AirshipKey.ios {
+    @Test func `the feature's page has the rows of the table`() throws {
+        let lines = try Repository.text("docs/features/airship-sdk.md").split(separator: "\n")
+        for row in AirshipPush.keys + AirshipPush.options + AirshipPush.notification + AirshipPush.ios {
             let name = row.name.hasSuffix("::") ? "\(row.name)…" : row.name
             #expect(
                 lines.contains { $0.hasPrefix("|") && $0.contains("`\(name)`") && $0.contains(row.treatment.rawValue) },
@@ -182,7 +182,7 @@ import Testing
     private static let braces =
         #"{"name":"n","event":"update","content_state":{"s":"Hello {{first_name}}"},"alert":{"title":"{{first_name}}!"}}"#
 
-    private func missing(_ names: String, _ rows: [AirshipKey], _ own: [String]) -> [Substring] {
+    private func missing(_ names: String, _ rows: [ForeignKey], _ own: [String]) -> [Substring] {
         names.split(separator: " ").filter { name in !own.contains(String(name)) && !rows.contains { $0.name == name } }
     }
 

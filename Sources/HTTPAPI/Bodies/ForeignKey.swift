@@ -1,8 +1,8 @@
 import LiveActivity
 import StrictJSON
 
-/// One key of Airship's specification that Lamplighter does not act on. A test compares the rows with docs/api.md.
-struct AirshipKey: Sendable, Hashable {
+/// One key of another service's pushes that Lamplighter does not act on.
+struct ForeignKey: Sendable, Hashable {
     enum Treatment: String, Sendable, Hashable {
         /// Accepted without a warning, because every push here already does what the key asks for.
         case granted = "accepted"
@@ -29,7 +29,7 @@ struct AirshipKey: Sendable, Hashable {
 
     /// Checks the keys of an object beside `own`, and warns of each key that is accepted without effect.
     static func check(
-        _ object: JSONObject, own: [String], _ rows: [AirshipKey], warnings: inout [String]
+        _ object: JSONObject, own: [String], _ rows: [ForeignKey], warnings: inout [String]
     ) throws(JSONError) {
         for (key, value) in object.members where !own.contains(key) {
             // A platform's name follows `open::`.

@@ -16,24 +16,30 @@ struct UnservedPath: Sendable, Hashable {
         segments = pattern.split(separator: "/")
     }
 
-    /// The row for a request, by the decoded components of its path.
-    static func row(method: String, components: [String]) -> UnservedPath? {
-        byRoot[root(components)]?.first { row in
-            (row.method ?? method) == (method == "HEAD" ? "GET" : method) && row.matches(components)
+    /// The row for a request, by the decoded components of its path. Nil: the request is none of these, or is better
+    /// served by the endpoint of its path.
+    static func row(method: String, _ components: [String], near: ForeignAPI.Near?) -> UnservedPath? {
+        // HEAD is GET without the body of the response.
+        let wanted = method == "HEAD" ? "GET" : method
+        let row = byRoot[root(components)]?.first { row in
+            (row.method ?? method) == wanted && row.matches(components)
         }
+        guard let row, let near else { return row }
+        return (near.method == wanted ? row.isMoreExact(than: near.pattern) : !row.isWider(than: near.pattern))
+            ? row : nil
     }
 
     /// Whether this row has a word where the endpoint has a parameter: `/api/channels/attributes` is not a channel.
-    func isMoreExact(than endpoint: Endpoint) -> Bool {
-        zip(segments, endpoint.segments).contains { word, segment in
-            if case .parameter = segment { word.first != "{" && word != "**" } else { false }
+    private func isMoreExact(than pattern: String) -> Bool {
+        zip(segments, pattern.split(separator: "/")).contains { word, segment in
+            segment.first == "{" && word.first != "{" && word != "**"
         }
     }
 
     /// Whether it has a parameter where the endpoint has a word. Then the path is that call's, with another method.
-    func isWider(than endpoint: Endpoint) -> Bool {
-        zip(segments, endpoint.segments).contains { word, segment in
-            if case .literal = segment { word.first == "{" } else { false }
+    private func isWider(than pattern: String) -> Bool {
+        zip(segments, pattern.split(separator: "/")).contains { word, segment in
+            segment.first != "{" && word.first == "{"
         }
     }
 
@@ -98,11 +104,5 @@ struct UnservedPath: Sendable, Hashable {
             let words = path.split(separator: " ").map(String.init)
             return UnservedPath(words.count > 1 ? words[0] : nil, words[words.count - 1], advice)
         }
-    }
-}
-
-extension APIError {
-    static func unserved(_ row: UnservedPath) -> APIError {
-        APIError(404, "Lamplighter does not serve this call of Airship's API. \(row.advice)")
     }
 }

@@ -2,6 +2,7 @@ import LiveActivity
 import OpenSSL
 import Redis
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import HTTPAPI
@@ -220,6 +221,41 @@ import Testing
         }
     }
 
+    @Test func `no credential looks like a contact, and none gets a token of one`() async throws {
+        #expect(AppCredential.isTaken("Contact") && ContactID(channel)?.purpose.claim == "contact")
+        try await GatewayFixture.run { gateway in
+            let secret = try await CredentialTests.create(gateway, #"{"id":"backend","scopes":["track"]}"#)
+            let reply = try await gateway.send(
+                "POST", "/api/contacts/identify/v2",
+                #"{"device_info":{"device_type":"ios"},"action":{"type":"reset"}}"#,
+                user: "\(GatewayFixture.key):\(secret)", headers: [("X-UA-Channel-ID", "c")])
+            #expect(reply.status == 403 && reply.text.contains("would outlive the credential"), "\(reply.text)")
+        }
+    }
+
+    @Test(
+        .timeLimit(.minutes(10)),
+        arguments: ["/api/contacts/identify/v2", "/api/contacts/a0c9a1b3-7a53-8c47-9716-99fd3d41924b"])
+    func `calls about contacts have the limits of other calls`(path: String) async throws {
+        try await GatewayFixture.run(configure: LimitTests.patiently(maximumRequests: 2)) { gateway in
+            var slow: [Socket?] = []
+            for _ in 0..<8 {
+                slow.append(try await LimitTests.slowBody(gateway, "POST \(path)", secret: GatewayFixture.secret))
+            }
+            #expect(try await gateway.publish(publishText()).status == 202)
+            var refused = 0
+            for socket in slow {
+                socket?.send(publishText())
+                if await socket?.readAnswer().contains(" 503 ") ?? true { refused += 1 }
+            }
+            #expect(refused >= 8 - 4)
+            let large = try Socket(port: gateway.port)
+            large.send(
+                "POST \(path) HTTP/1.1\r\nHost: x\r\n\(LimitTests.authorization)Content-Length: 2000000\r\n\r\n{")
+            #expect(await large.readHead().hasPrefix("HTTP/1.1 413 "))
+        }
+    }
+
     // MARK: requests
 
     private struct Identified {
@@ -284,4 +320,23 @@ import Testing
         let reply = try await channels.redis.run([RedisCommand("SMEMBERS", key)])[0]
         return try reply.array().compactMap { ChannelID(stored: try $0.bytes())?.description }
     }
+}
+
+extension ChangingCall {
+    static let airshipSDK: [ChangingCall] = [
+        ChangingCall("POST /api/contacts/identify/v2") { fixture, number in
+            PreparedCall(
+                path: "/api/contacts/identify/v2",
+                body:
+                    #"{"action":{"type":"identify","named_user_id":"u\#(number)"},"device_info":{"device_type":"ios"}}"#,
+                headers: [("X-UA-Channel-ID", "c\(number)")]
+            ) { (try await fixture.record("c\(number)")?.namedUser == "u\(number)").part }
+        },
+        ChangingCall("POST /api/contacts/{contact}") { fixture, number in
+            PreparedCall(
+                path: "/api/contacts/0f2a3c1e-5b77-4a3c-9d51-2f6d8a9b0c11", body: #"{"tags":{"add":{"g":["t"]}}}"#,
+                headers: [("X-UA-Channel-ID", "c\(number)")]
+            ) { try await fixture.tags("c\(number)").count }
+        },
+    ]
 }

@@ -4,7 +4,7 @@ import LiveActivity
 import Store
 import StrictJSON
 
-/// Calls that only Airship's SDK makes: tokens, and contacts and remote config, which it asks for before it updates its
+/// Calls that only Airship's SDK makes: contacts and remote config, which it asks for before it updates its
 /// channel. urbanairship/ios-library has the latter in ContactAPIClient, ContactManager, DefaultAirshipContact,
 /// RemoteDataAPIClient and RemoteConfig.
 struct SDKCalls: CallGroup {
@@ -17,16 +17,6 @@ struct SDKCalls: CallGroup {
     private let publicURL: String?
 
     init(_ parts: GatewayParts) { (channels, publicURL) = (parts.store.channels, parts.configuration.publicURL) }
-
-    /// A token for the channel that the request was signed for. The SDK reads `expires_in` as milliseconds. An app that
-    /// only reports asks for less than the SDK, with `only=reports`.
-    func deviceToken(_ call: Call) async throws -> Answer {
-        let channel = try call.actingChannel()
-        let only = call.query["only"]
-        guard only == nil || only == "reports" else { throw APIError.parameter("only", "must be reports") }
-        let token = call.tokens.token(for: channel, isForReports: only != nil, now: call.now)
-        return Answer(200, DeviceTokenAnswer(token: token, expiresIn: Int(SDKTokens.lifetimeMilliseconds)))
-    }
 
     func identifyContact(_ call: Call) async throws -> Answer {
         let channel = try call.actingChannel()
@@ -45,7 +35,7 @@ struct SDKCalls: CallGroup {
         let associated = action == .resolve ? Self.longAssociated : TimeText.plainText(call.now)
         let body = IdentifiedAnswer(
             contact: ContactAnswer(contactID: contact.description, isAnonymous: user == nil, associatedAt: associated),
-            token: call.tokens.token(for: channel, contact: contact, now: call.now),
+            token: call.tokens.token(for: channel, purpose: contact.purpose, now: call.now),
             tokenExpiresIn: Int(SDKTokens.lifetimeMilliseconds))
         return Answer(200, body)
     }

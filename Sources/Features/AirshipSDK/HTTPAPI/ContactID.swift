@@ -21,4 +21,6 @@ struct ContactID: Sendable, Hashable, CustomStringConvertible {
     }
 
     var description: String { uuid.description }
+    /// A token for this opens the calls about the contact.
+    var purpose: TokenPurpose { TokenPurpose(claim: "contact", value: description) }
 }

@@ -16,9 +16,22 @@ import Testing
                 // The endpoint must have this word in its own path, and not take it as the name of a channel.
                 #expect(endpoint.pattern.split(separator: "/").count == path.split(separator: "/").count)
                 #expect(served.contains("\(method) \(endpoint.pattern)"), "\(method) \(path): \(endpoint.pattern)")
-            case .unserved(let row): #expect(row.advice.hasSuffix("."), "\(method) \(path)")
+            case .unserved(let text): #expect(text.hasSuffix("."), "\(method) \(path)")
             case .methodNotAllowed, .notFound, .malformed: Issue.record("\(method) \(path)")
             }
+        }
+    }
+
+    @Test func `another word of Airship's API stands for no user, and a user's page is not served`() {
+        for path in ["associate", "disassociate", "tags", "uninstall"] {
+            guard case .methodNotAllowed(["POST"]) = RouteMatch(method: "GET", path: "/api/named_users/\(path)") else {
+                Issue.record("\(path) is another call")
+                continue
+            }
+        }
+        guard case .unserved = RouteMatch(method: "GET", path: "/api/named_users/ada") else {
+            Issue.record("a user's page of Airship")
+            return
         }
     }
 
@@ -53,17 +66,6 @@ import Testing
             #expect(try reply.integer("error_code") == 40400)
             let size = try await gateway.store.channels.redis.run([RedisCommand("DBSIZE")])[0]
             #expect(try size.integer() == 0)
-        }
-    }
-
-    @Test func `a server's Bearer token is told what to send`() async throws {
-        try await GatewayFixture.run { gateway in
-            let headers = [("Authorization", "Bearer abc"), ("X-UA-Appkey", GatewayFixture.key)]
-            let reply = try await gateway.send("POST", "/api/push", publishText(), user: nil, headers: headers)
-            #expect(reply.status == 401)
-            #expect(reply.header("www-authenticate") == #"Bearer realm="lamplighter", error="invalid_token""#)
-            #expect(try reply.integer("error_code") == 40101)
-            #expect(reply.text.contains("send Basic with the app key") && reply.text.contains("Bearer"))
         }
     }
 
