@@ -30,7 +30,8 @@ extension SettingKey {
         .file(\.redisTLS.roots, "redis.ca_file").help("PEM roots for Redis with TLS; default: those of the system"),
         .file(\.redisTLS.certificate, "redis.cert_file").help("PEM certificate of this client, if Redis asks for one")
             .needs("redis.key_file"),
-        .file(\.redisTLS.key, "redis.key_file").help("PEM private key of redis.cert_file"),
+        .file(\.redisTLS.key, "redis.key_file").help("PEM private key of redis.cert_file")
+            .needs("redis.cert_file", remedy: "set it to the certificate of redis.key_file"),
         .text(\.redisTLS.verification, "redis.verify", "full", expected: TLSServer.Trust.rule) {
             TLSServer.Trust($0)
         }.help(
@@ -52,8 +53,9 @@ extension SettingKey {
             .help("port to listen on; 0 picks a free one; the variable PORT is read too"),
         .file(\.gatewayTLS.certificate, "gateway.cert_file")
             .help("PEM certificate of the gateway and its chain; default: the gateway speaks plain HTTP")
-            .live(.gateway),
-        .file(\.gatewayTLS.key, "gateway.key_file").help("PEM private key of gateway.cert_file").live(.gateway),
+            .needs("gateway.key_file", remedy: "gateway.cert_file needs it: set it to its private key").live(.gateway),
+        .file(\.gatewayTLS.key, "gateway.key_file").help("PEM private key of gateway.cert_file").live(.gateway)
+            .needs("gateway.cert_file", remedy: "set it to the certificate of gateway.key_file"),
         .file(\.gatewayTLS.roots, "gateway.ca_file")
             .help("PEM roots with which commands check the gateway; default: those of the system").of(),
         .text(\.gatewayURL, "gateway.url", nil, expected: "http://host:port or https://host", parse: address)

@@ -37,7 +37,7 @@ public struct SettingKey: Sendable {
     /// Whether a gateway with these settings has the setting for an app that is new only after a restart.
     private(set) var restartsForNewApps: @Sendable (Settings) -> Bool = { _ in false }
     /// The paths of settings without which it is refused.
-    private(set) var needs: [String] = []
+    private(set) var needs: (paths: [String], remedy: String?) = ([], nil)
     /// The part of its text that operators of an app may see.
     private(set) var part: @Sendable (_ text: String, AppKey) -> String = { text, _ in text }
     /// The field of `Settings`. It identifies the row, so that code names a setting by its field.
@@ -94,19 +94,17 @@ public struct SettingKey: Sendable {
     /// Whether its value is kept back wherever settings are shown.
     var isSecret: Bool { secondName == .file || path == "traces.headers" }
 
-    /// The same row with the summary that `--help` shows.
-    func help(_ summary: String) -> SettingKey {
+    private func with<Value>(_ part: WritableKeyPath<Self, Value>, _ value: Value) -> SettingKey {
         var key = self
-        key.summary = summary
+        key[keyPath: part] = value
         return key
     }
 
+    /// The same row with the summary that `--help` shows.
+    func help(_ summary: String) -> SettingKey { with(\.summary, summary) }
+
     /// The same row, for a setting that these processes use. Without any, only commands use it.
-    func of(_ processes: SettingsChange.Process...) -> SettingKey {
-        var key = self
-        key.ownUsers = Set(processes)
-        return key
-    }
+    func of(_ processes: SettingsChange.Process...) -> SettingKey { with(\.ownUsers, Set(processes)) }
 
     /// These rows, for a section that one process uses, but for rows that name their processes themselves.
     static func section(of process: SettingsChange.Process, _ keys: [SettingKey]) -> [SettingKey] {
@@ -114,53 +112,28 @@ public struct SettingKey: Sendable {
     }
 
     /// The same row, for a setting that a reload changes in these processes.
-    func live(_ processes: SettingsChange.Process...) -> SettingKey {
-        var key = self
-        key.live = Set(processes)
-        return key
-    }
+    func live(_ processes: SettingsChange.Process...) -> SettingKey { with(\.live, Set(processes)) }
 
     /// The same row, for a setting that a gateway has for a new app only after a restart, if the settings say so.
     func restartsForNewApps(if condition: @escaping @Sendable (Settings) -> Bool) -> SettingKey {
-        var key = self
-        key.restartsForNewApps = condition
-        return key
+        with(\.restartsForNewApps, condition)
     }
 
     /// The same row, which is refused without the settings of these paths.
-    func needs(_ paths: String...) -> SettingKey {
-        var key = self
-        key.needs = paths
-        return key
-    }
+    /// - Parameter remedy: of the error; nil: their summary
+    func needs(_ paths: String..., remedy: String? = nil) -> SettingKey { with(\.needs, (paths, remedy)) }
 
     /// The same row, of whose text operators of an app see a part.
-    func shown(_ part: @escaping @Sendable (_ text: String, AppKey) -> String) -> SettingKey {
-        var key = self
-        key.part = part
-        return key
-    }
+    func shown(_ part: @escaping @Sendable (_ text: String, AppKey) -> String) -> SettingKey { with(\.part, part) }
 
     /// The same row, for a secret that may also be in a file.
-    func orFile() -> SettingKey {
-        var key = self
-        key.secondName = .file
-        return key
-    }
+    func orFile() -> SettingKey { with(\.secondName, .file) }
 
     /// The same row, whose value may also come from another variable.
-    func orVariable(_ name: String) -> SettingKey {
-        var key = self
-        key.otherVariable = name
-        return key
-    }
+    func orVariable(_ name: String) -> SettingKey { with(\.otherVariable, name) }
 
     /// The same row, whose value may come from a variable that other programs read too, if it is set nowhere else.
-    func orCommonVariable(_ name: String) -> SettingKey {
-        var key = self
-        key.lastVariable = name
-        return key
-    }
+    func orCommonVariable(_ name: String) -> SettingKey { with(\.lastVariable, name) }
 
     static func whole(_ field: Field<Int>, _ path: String, _ range: ClosedRange<Int>, _ defaultText: String) -> Self {
         SettingKey(field, path, .whole(range), defaultText, expected: wholes(range)) {

@@ -97,9 +97,11 @@ extension Settings {
     /// The settings that others need.
     /// - Parameter origins: the sources of the values that are right
     private static func missing(_ origins: [String: SettingOrigin]) -> [SettingsError] {
-        let needed = Set(SettingKey.all.filter { origins[$0.path] != nil }.flatMap(\.needs))
-        return SettingKey.all.filter { needed.contains($0.path) && origins[$0.path] == nil }
-            .map { .missing(key: $0.path, remedy: $0.summary) }
+        let isSet = SettingKey.all.filter { origins[$0.path] != nil }
+        return SettingKey.all.filter { origins[$0.path] == nil }.compactMap { key in
+            isSet.first { $0.needs.paths.contains(key.path) }
+                .map { .missing(key: key.path, remedy: $0.needs.remedy ?? key.summary) }
+        }
     }
 
     /// TLS files without a TLS URL are an error, because the operator would believe that the connection is encrypted.
@@ -115,16 +117,6 @@ extension Settings {
         if redisTLS.verification != .roots, let origin = origins["redis.ca_file"] {
             let reason = "redis.verify asks for no CA: remove one of them"
             problems.append(.conflict(key: "redis.ca_file", origin, reason: reason))
-        }
-        if redisTLS.key != nil, redisTLS.certificate == nil {
-            problems.append(.missing(key: "redis.cert_file", remedy: "set it to the certificate of redis.key_file"))
-        }
-        if gatewayTLS.certificate != nil, gatewayTLS.key == nil {
-            problems.append(
-                .missing(key: "gateway.key_file", remedy: "gateway.cert_file needs it: set it to its private key"))
-        }
-        if gatewayTLS.key != nil, gatewayTLS.certificate == nil {
-            problems.append(.missing(key: "gateway.cert_file", remedy: "set it to the certificate of gateway.key_file"))
         }
         return problems
     }

@@ -31,6 +31,11 @@ struct RedisTLSTests {
             refusal(flags: url.merging(["redis.cert_file": "a"]) { $1 }).contains(
                 "redis.key_file is not set: PEM private key of redis.cert_file"))
         #expect(refusal(flags: url.merging(["redis.key_file": "a"]) { $1 }).contains("redis.cert_file is not set"))
+        #expect(
+            refusal(file: "gateway: {cert_file: a}").contains("gateway.key_file is not set: gateway.cert_file needs it")
+        )
+        #expect(
+            refusal(file: "gateway: {key_file: a}").contains("gateway.cert_file is not set: set it to the certificate"))
     }
 
     @Test(arguments: ["redis://h", "unix:///s"])

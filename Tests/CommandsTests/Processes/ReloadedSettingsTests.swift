@@ -80,7 +80,7 @@ import Webhooks
         }
         if let text = texts[key.path] {
             // Settings that need each other change together.
-            return texts.filter { key.needs.contains($0.key) }.merging([key.path: text]) { $1 }
+            return texts.filter { key.needs.paths.contains($0.key) }.merging([key.path: text]) { $1 }
         }
         switch key.form {
         case .whole(let range): return [key.path: "\(range.lowerBound + (key.defaultText == "3" ? 3 : 2))"]
