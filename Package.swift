@@ -56,6 +56,10 @@ let features: KeyValuePairs = [
         "StoreGround", "Store", "Answers", "Console", "HTTPAPI", "Commands", "HTTPAPITests", "EndToEndTests",
     ],
     "Watch": ["Commands", "CommandsTests", "EndToEndTests"],
+    "Webhooks": [
+        "StoreDeliveries", "Store", "Answers", "Webhooks", "Console", "HTTPAPI", "Settings", "Commands", "StoreTests",
+        "WebhooksTests", "FanoutTests", "HTTPAPITests", "SettingsTests", "CommandsTests", "EndToEndTests",
+    ],
 ]
 // The targets with a list that names features: Features+TARGET.swift, beside the features.
 let listed = [
@@ -148,14 +152,13 @@ let package = Package(
             dependencies: [
                 "APNsWire", "Lanes", "Delivery", "LiveActivity", "StrictJSON", "Curl", "OpenSSL", logging, metrics,
             ]),
-        .target(name: "Webhooks", dependencies: ["Delivery", "LiveActivity", "Curl", "OpenSSL"]),
         // What a process did for a push, and when, for a collector of OpenTelemetry.
         .target(name: "Spans", dependencies: ["LiveActivity", "Curl", "StrictJSON", logging, metrics, lifecycle]),
         .target(
             name: "Fanout",
             dependencies: [
-                "Store", "APNsClient", "APNsWire", "Delivery", "Webhooks", "Spans", "LiveActivity", "Threads", logging,
-                metrics, lifecycle,
+                "Store", "APNsClient", "APNsWire", "Delivery", "Spans", "LiveActivity", "Threads", logging, metrics,
+                lifecycle,
             ]),
         .target(
             name: "Console",
@@ -194,6 +197,12 @@ let package = Package(
             name: "HistoryExport",
             dependencies: ["Store", "Answers", "Gzip", "LiveActivity", "StrictJSON", "Threads"],
             path: "Sources/Features/HistoryExport/HistoryExport"),
+        .target(
+            name: "Webhooks",
+            dependencies: [
+                "Store", "Delivery", "LiveActivity", "Curl", "OpenSSL", "Threads", logging, metrics, lifecycle,
+            ],
+            path: "Sources/Features/Webhooks/Webhooks"),
 
         // The program.
         .target(
@@ -279,7 +288,8 @@ let package = Package(
             ],
             path: "Tests/Features/HistoryExport/HistoryExportTests"),
         .testTarget(
-            name: "WebhooksTests", dependencies: ["Webhooks", "Curl", "OpenSSL", "LiveActivity", "TestSupport"]),
+            name: "WebhooksTests", dependencies: ["Webhooks", "Curl", "OpenSSL", "LiveActivity", "TestSupport"],
+            path: "Tests/Features/Webhooks/WebhooksTests"),
         .testTarget(
             name: "SpansTests", dependencies: ["Spans", "StrictJSON", "TestSupport", logging]),
         .testTarget(

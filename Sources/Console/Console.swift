@@ -220,7 +220,7 @@ enum Navigation {
             ]
         case .app:
             [
-                ("/console/credentials", "Credentials"), ("/console/schemas", "Schemas"), ("/console/events", "Events"),
+                ("/console/credentials", "Credentials"), ("/console/schemas", "Schemas"),
                 ("/console/settings", "Settings"),
             ]
         }

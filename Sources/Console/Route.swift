@@ -74,8 +74,6 @@ struct Route: Sendable {
         Route("GET", "/console/schemas/{type}", .read, forAllNames: true, SchemasPage.one),
         Route("POST", "/console/schemas/{type}", .operate, forAllNames: true, SchemasPage.set),
         Route("POST", "/console/schemas/{type}/delete", .operate, forAllNames: true, SchemasPage.delete),
-        Route("GET", "/console/events", .read, forAllNames: true, EventsPage.show),
-        Route("POST", "/console/events", .operate, forAllNames: true, EventsPage.decide),
         Route("GET", "/console/settings", .operate, forAllNames: true, SettingsPage.show),
     ]
 

@@ -1,4 +1,4 @@
-/// One HTTP request through libcurl's easy interface: for commands, `doctor`, webhooks and channel
+/// One HTTP request through libcurl's easy interface: for commands, `doctor`, features and channel
 /// management, never for pushes.
 public struct HTTPRequest: Sendable {
     public var method: String

@@ -14,18 +14,22 @@ import Threads
 public struct Worker: Service {
     private let store: Store
     private let apps: [WorkerApp]
+    private let tasks: [@Sendable () async -> Void]
     let options: Replaceable<WorkerOptions>
     private let logger: Logger
     private let spans: SpanExporter?
     /// The name with a random part.
     public let consumer: String
 
-    /// - Parameter spans: takes the spans of pushes; nil: there are no traces
+    /// - Parameters:
+    ///   - spans: takes the spans of pushes; nil: there are no traces
+    ///   - tasks: other work of the worker's. It begins with the worker's own, and ends at the graceful shutdown.
     public init(
-        store: Store, apps: [WorkerApp], options: WorkerOptions, logger: Logger, spans: SpanExporter? = nil
+        store: Store, apps: [WorkerApp], options: WorkerOptions, logger: Logger, spans: SpanExporter? = nil,
+        tasks: [@Sendable () async -> Void] = []
     ) {
         (self.store, self.spans) = (store, spans)
-        self.apps = apps
+        (self.apps, self.tasks) = (apps, tasks)
         var options = options
         for app in apps {
             options.endAfter[app.key] = app.endAfter
@@ -91,13 +95,6 @@ public struct Worker: Service {
     /// Works until the pools are drained and each request has its answer.
     private func work(_ context: WorkerContext, _ pools: [Pool]) async {
         let endings = EndingLog(store, context.metrics, logger)
-        let senders = apps.compactMap { app in
-            app.webhook.map { webhook in
-                WebhookSender(
-                    store: store, app: app.key, webhook: webhook, live: options, owner: consumer,
-                    metrics: context.metrics, drain: context.drain, logger: logger)
-            }
-        }
         // This task is not cancelled with the others: it tells of the last pages, which are settled during the
         // shutdown.
         let told = Task { await endings.run() }
@@ -108,7 +105,7 @@ public struct Worker: Service {
             await withDiscardingTaskGroup { work in
                 work.addTask { await timers.run() }
                 for pool in pools { work.addTask { await pool.run() } }
-                for sender in senders { work.addTask { await sender.run() } }
+                for task in tasks { work.addTask { await task() } }
             }
             group.cancelAll()
         }

@@ -23,11 +23,19 @@ extension ProcessFeature {
         approval,
         export,
         openID,
+        webhooks,
+    ]
+}
+
+extension EventsPart {
+    static let ofFeatures: [EventsPart] = [
+        webhooks
     ]
 }
 
 extension StatusLine {
     static let ofFeatures: [StatusLine] = [
-        intake
+        webhooks,
+        intake,
     ]
 }

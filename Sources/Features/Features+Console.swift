@@ -4,12 +4,14 @@ extension Route {
         numbers,
         sketches,
         testDevices,
+        webhooks,
     ]
 }
 extension MenuEntry {
     static let ofFeatures: [MenuEntry] = [
         approval,
         numbers,
+        webhooks,
     ]
 }
 extension NameLink {
@@ -39,5 +41,6 @@ extension Notice {
         approval,
         sketches,
         testDevices,
+        webhooks,
     ]
 }

@@ -7,6 +7,7 @@ extension Endpoint {
         approval,
         sketches,
         testDevices,
+        webhooks,
     ]
 }
 extension Answer {

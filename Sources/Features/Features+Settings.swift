@@ -2,6 +2,7 @@ extension AppField {
     static let ofFeatures: [[AppField]] = [
         appAttest,
         approval,
+        webhook,
     ]
 }
 
@@ -11,5 +12,12 @@ extension SettingKey {
         export,
         intake,
         openID,
+        webhook,
+    ]
+}
+
+extension EventTaker {
+    static let ofFeatures: [EventTaker] = [
+        webhook
     ]
 }

@@ -4,6 +4,7 @@ extension ActionKind {
         backup,
         sketches,
         testDevices,
+        webhooks,
     ]
 }
 
@@ -12,6 +13,8 @@ extension FleetCount {
         proposals,
         intakeWaiting,
         intakeOldest,
+        webhookWaiting,
+        webhookDead,
     ]
 }
 

@@ -1,5 +1,6 @@
 extension Alarm.Kind {
     static let ofFeatures: [Alarm.Kind] = [
-        export
+        export,
+        webhook,
     ]
 }

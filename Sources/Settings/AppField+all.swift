@@ -9,8 +9,7 @@ extension AppField {
         key, secret, masterSecret, bundleID, environment, teamID, keyID, keyFile, nextKeyID, nextKeyFile, sandboxKeyID,
         sandboxKeyFile, url, sandboxURL, manageURL, caFile, staleAfter, endAfter, catchUp, receipts, respectDismissal,
         deviceTags, deviceUsers, expiryStart, expiryUpdate, expiryEnd, maximumPerSecond,
-        maximumPerSecondOfPush, webhookURL, webhookSecret, webhookSecretFile, webhookEvents, webhookCAFile,
-        webhookAllowsPrivate, webhookAllowsHTTP,
+        maximumPerSecondOfPush,
     ]
 
     public static let key = AppField(
@@ -58,7 +57,7 @@ extension AppField {
         "apns.sandbox_url", "with environment both, a sandbox other than Apple's", .origin, .worker)
     public static let manageURL = AppField(
         "apns.manage_url", "server for broadcast channels other than Apple's", .origin, .worker)
-    public static let caFile = file("apns.ca_file", "PEM roots for that server")
+    public static let caFile = file("apns.ca_file", "PEM roots for that server", holds: .roots)
 }
 
 /// Fields that take the place of the deployment's setting.
@@ -95,49 +94,4 @@ extension AppField {
         live: always)
     public static let maximumPerSecondOfPush = AppField(
         "delivery.max_per_second_push", "the same for one push of the app", .rate, .worker, live: always)
-}
-
-/// A webhook. A gateway needs to know which events it gets, and not where it is.
-extension AppField {
-    /// The address often holds a secret of its own. Which events there are is agreed with Redis's scripts at the start.
-    public static let webhookURL = AppField(
-        "webhook.url", "where the app's outgoing events are posted, such as https://hooks.example.com/lamplighter",
-        Rule(WebhookAddress.rule) { WebhookAddress($0) != nil }, .worker,
-        live: { $0.webhookEvents == $1.webhookEvents }
-    ).secret(orFile: true).used(by: .gateway) { $0.webhookEvents != $1.webhookEvents }
-    public static let webhookSecret = AppField(
-        "webhook.secret", "the key of their signatures", .secret, .worker, live: hadWebhook
-    ).secret(orFile: false).needs([webhookURL])
-    public static let webhookSecretFile = file(
-        "webhook.secret_file", "a file with the key of their signatures, in place of webhook.secret", orText: false,
-        live: hadWebhook
-    ).needs([webhookURL])
-    public static let webhookEvents = AppField(
-        "webhook.events", "which events are posted, with commas between them",
-        Rule("of \(eventWords.joined(separator: ", ")), with commas") { events($0) != nil }, .gateway, .worker
-    ).needs([webhookURL])
-    public static let webhookCAFile = file(
-        "webhook.ca_file", "PEM roots for the webhook's server, in place of the system's", live: hadWebhook
-    ).needs([webhookURL])
-    public static let webhookAllowsPrivate = AppField(
-        "webhook.allow_private", "whether the webhook may be at an address that is not public", .flag, .worker,
-        live: hadWebhook
-    ).needs([webhookURL])
-    public static let webhookAllowsHTTP = AppField(
-        "webhook.allow_http", "whether the webhook may be an http:// address", .flag, .worker, live: hadWebhook
-    ).needs([webhookURL])
-    private static let hadWebhook: Condition = { old, _ in old[webhookURL] != nil }
-
-    /// The words of `webhook.events`. A test event is always posted.
-    static let eventWords = OutgoingEvent.Kind.allCases.filter { $0 != .test }.map(\.rawValue)
-
-    static func events(_ text: String) -> Set<OutgoingEvent.Kind>? {
-        var kinds: Set<OutgoingEvent.Kind> = []
-        for word in text.split(separator: ",", omittingEmptySubsequences: false) {
-            let word = word.filter { $0 != " " }
-            guard eventWords.contains(word), let kind = OutgoingEvent.Kind(rawValue: word) else { return nil }
-            kinds.insert(kind)
-        }
-        return kinds
-    }
 }

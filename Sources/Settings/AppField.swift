@@ -12,13 +12,15 @@ public struct AppField: Sendable, Hashable, CustomStringConvertible {
     public let path: String
     public let summary: String
     let rule: Rule
-    /// The field's second name: `…_file` of a secret, the text of a PEM file. The secret of a webhook has fields for
-    /// both.
+    /// The field's second name: `…_file` of a secret, the text of a PEM file. A secret may have a field for its file.
     private(set) var secondName: SecondName?
     /// Whether its value is kept back wherever settings are shown.
     public private(set) var isSecret = false
-    /// Whether the value names a file.
-    private(set) var isPath = false
+    /// What the file holds that the value names. Nil: the value names none.
+    public private(set) var content: Content?
+    var isPath: Bool { content != nil }
+    /// Problems of an app that sets the field, beside the field's rule.
+    private(set) var problems: @Sendable (WrittenApp) -> [SettingsError] = { _ in [] }
     /// Fields without which it is refused. A closure, because two fields may need each other.
     private(set) var needs: @Sendable () -> [AppField] = { [] }
     /// Whether a process uses the field, for a change of it.
@@ -39,13 +41,17 @@ public struct AppField: Sendable, Hashable, CustomStringConvertible {
         uses = { process in { _, _ in users.contains(process) } }
     }
 
+    /// The content of a file: a secret, PEM roots of a server for a worker, or anything that its reader checks.
+    public enum Content: Sendable { case secret, roots, other }
+
     /// A file.
     static func file(
-        _ path: String, _ summary: String, orText: Bool = true, of process: SettingsChange.Process = .worker,
+        _ path: String, _ summary: String, holds content: Content = .other, orText: Bool = true,
+        of process: SettingsChange.Process = .worker,
         live isLive: @escaping Condition = { _, _ in false }
     ) -> AppField {
         var field = AppField(path, summary, .path, process, live: isLive)
-        (field.isPath, field.secondName) = (true, orText ? .text : nil)
+        (field.content, field.secondName) = (content, orText ? .text : nil)
         return field
     }
 
@@ -68,6 +74,13 @@ public struct AppField: Sendable, Hashable, CustomStringConvertible {
     func needs(_ fields: @autoclosure @escaping @Sendable () -> [AppField]) -> AppField {
         var field = self
         field.needs = fields
+        return field
+    }
+
+    /// The same row, for a field whose value must fit other fields.
+    func refused(if problems: @escaping @Sendable (WrittenApp) -> [SettingsError]) -> AppField {
+        var field = self
+        field.problems = problems
         return field
     }
 
@@ -107,6 +120,8 @@ extension AppField {
         let violation: @Sendable (String) -> String?
         /// The value without an ending that it may have and does not need.
         private(set) var cleaned: @Sendable (String) -> String = { $0 }
+        /// Whether the value is a secret that somebody could guess if it is short.
+        private(set) var isGuessable = false
 
         init(_ violation: @escaping @Sendable (String) -> String?) { self.violation = violation }
         /// - Parameter words: they complete "must be …" in an error
@@ -116,9 +131,11 @@ extension AppField {
 
         static let path = Rule { _ in nil }
         static let appKey = Rule(AppKey.rule, AppKey.isKey)
-        static let secret = Rule("8 to 256 characters without spaces") {
-            has($0, 8...256) { $0 > 0x20 && $0 != 0x7F }
-        }
+        static let secret: Rule = {
+            var rule = Rule("8 to 256 characters without spaces") { has($0, 8...256) { $0 > 0x20 && $0 != 0x7F } }
+            rule.isGuessable = true
+            return rule
+        }()
         static let appleID = Rule("letters and digits (Apple's have ten)") { has($0, 1...32, of: \.isLetterOrDigit) }
         static let flag = words("true", "false")
         /// `https://host[:port]`, with or without a slash at its end.
@@ -155,20 +172,5 @@ extension AppField {
         ) -> Bool {
             lengths.contains(value.utf8.count) && value.utf8.allSatisfy(isAllowed)
         }
-    }
-}
-
-/// The address of a webhook, as far as it can be judged without asking the name service.
-struct WebhookAddress {
-    static let rule = "https://host[:port][/path], without user, password or spaces"
-    /// `http://` is for tests and for private networks.
-    let isHTTPS: Bool
-
-    init?(_ text: String) {
-        guard text.utf8.count <= 2_048, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
-        isHTTPS = text.hasPrefix("https://")
-        guard isHTTPS || text.hasPrefix("http://") else { return nil }
-        let host = text.dropFirst(isHTTPS ? 8 : 7).prefix { !"/?#".contains($0) }
-        guard !host.isEmpty, !host.hasPrefix(":"), !host.contains("@") else { return nil }
     }
 }

@@ -1,5 +1,4 @@
 public import LiveActivity
-public import Store
 
 /// The settings of one served app. Only the key is always set, because a gateway needs the secrets and a worker the
 /// APNs credentials. Each reads its fields with `required`. Printing an app shows no secret.
@@ -33,16 +32,9 @@ public struct AppSettings: Sendable, Hashable, CustomStringConvertible, CustomRe
 
     /// The secrets that are shorter than `safeSecretBytes`.
     public var shortSecrets: [AppField] {
-        [.secret, .masterSecret, .webhookSecret].filter {
-            values[$0].map { $0.utf8.count < Self.safeSecretBytes } ?? false
+        AppField.all.filter { field in
+            field.rule.isGuessable && values[field].map { $0.utf8.count < Self.safeSecretBytes } ?? false
         }
-    }
-
-    /// The events that the app's webhook gets. Empty: it has no webhook.
-    public var webhookEvents: Set<OutgoingEvent.Kind> {
-        guard values[.webhookURL] != nil else { return [] }
-        return values[.webhookEvents].flatMap(AppField.events)
-            ?? Set(OutgoingEvent.Kind.allCases).subtracting([.superseded, .test])
     }
 
     private static let productionOrigin = "https://api.push.apple.com"

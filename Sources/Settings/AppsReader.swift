@@ -85,7 +85,7 @@ struct AppsReader {
     ) -> AppSettings? {
         let entries = resolved(written)
         var values: [AppField: String] = [:]
-        func name(_ field: AppField) -> String { path.isEmpty ? field.environmentName : "\(path).\(field.path)" }
+        let name = { (field: AppField) in path.isEmpty ? field.environmentName : "\(path).\(field.path)" }
         for field in AppField.all {
             guard let entry = entries[field.path] else { continue }
             let text = field.rule.cleaned(entry.text)
@@ -102,7 +102,9 @@ struct AppsReader {
             }
         }
         problems += [secretProblem(values, entries, name)].compactMap(\.self)
-        problems += sandboxProblems(values, entries, name) + webhookProblems(values, entries, name)
+        problems += sandboxProblems(values, entries, name)
+        let written = WrittenApp(values: values, entries: entries, name: name)
+        problems += AppField.all.filter { values[$0] != nil }.flatMap { $0.problems(written) }
         problems += needProblems(entries, name)
         guard let text = values[.key] else {
             if entries[AppField.key.path] == nil {
@@ -114,7 +116,7 @@ struct AppsReader {
         return AppSettings(key: key, path: path, values: values, credentials: credentials)
     }
 
-    /// Refuses fields without the fields that they need: half of a key, settings of a webhook without an address.
+    /// Refuses fields without the fields that they need: such as half of a key.
     private func needProblems(
         _ entries: [String: SettingsFile.Entry], _ name: (AppField) -> String
     ) -> [SettingsError] {
@@ -147,28 +149,16 @@ struct AppsReader {
             }
         }
     }
+}
 
-    /// Refuses a webhook without a secret or with two, and an address without TLS that was not allowed.
-    private func webhookProblems(
-        _ values: [AppField: String], _ entries: [String: SettingsFile.Entry], _ name: (AppField) -> String
-    ) -> [SettingsError] {
-        guard let url = values[.webhookURL] else { return [] }
-        var problems: [SettingsError] = []
-        let secrets: [AppField] = [.webhookSecret, .webhookSecretFile].filter { entries[$0.path] != nil }
-        if secrets.isEmpty {
-            let remedy = "it is \(AppField.webhookSecret.summary); or set \(name(.webhookSecretFile))"
-            problems.append(.missing(key: name(.webhookSecret), remedy: remedy))
-        }
-        if secrets.count == 2, let origin = entries[AppField.webhookSecretFile.path]?.origin {
-            let reason = "\(name(.webhookSecret)) is set too: leave one of them"
-            problems.append(.conflict(key: name(.webhookSecretFile), origin, reason: reason))
-        }
-        let mayBePlain = values[.webhookAllowsHTTP] == "true"
-        if !mayBePlain, WebhookAddress(url)?.isHTTPS == false, let origin = entries[AppField.webhookURL.path]?.origin {
-            let reason = "it must begin with https://, because events and signatures would be readable on their way; "
-            problems.append(
-                .conflict(key: name(.webhookURL), origin, reason: reason + "\(name(.webhookAllowsHTTP)) allows it"))
-        }
-        return problems
-    }
+/// An app as it is written, for the rules of single fields.
+struct WrittenApp {
+    /// The values that keep their own rules.
+    let values: [AppField: String]
+    let entries: [String: SettingsFile.Entry]
+    /// The field as the operator wrote it.
+    let name: (AppField) -> String
+
+    /// The source of a field. Nil: it is not written.
+    func origin(_ field: AppField) -> SettingOrigin? { entries[field.path]?.origin }
 }

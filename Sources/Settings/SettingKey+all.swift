@@ -246,11 +246,6 @@ extension SettingKey {
             .help("time without a report after which a start token counts as stale").live(.gateway, .worker),
         .whole(\.eventsKept, "events.keep", 0...100_000_000, "0")
             .help("about how many events the stream of an app keeps in Redis for others to read; 0 = no stream"),
-        .time(\.webhookTimeout, "webhook.timeout", 0.1...60, "10s").help("deadline of one request to a webhook")
-            .of(.worker).live(.worker),
-        .time(\.worker.webhooks.giveUpAfter, "webhook.give_up_after", 60...604_800, "24h")
-            .help("time after which an event that a webhook does not take becomes a dead event").of(.worker)
-            .live(.worker),
         .time(\.pushesExpireAfter, "pushes.expire_after", 172_800...315_360_000, "168h")
             .help("how long a push, its counts, its dead letter and a finished schedule are kept"),
         .whole(\.worker.mostPushes, "pushes.most", 0...1_000_000_000_000, "10000000")

@@ -78,7 +78,6 @@ public struct Settings: Sendable {
     public var lives: [ActivityEvent: Duration] = [:]
     /// About how many outgoing events the stream of an app keeps. 0: apps have no stream.
     public var eventsKept = 0
-    public var webhookTimeout = Duration.zero
     public var pushesExpireAfter = Duration.zero
     /// How much of the logs of actions is kept.
     public var actions = ActionPolicy()
@@ -165,7 +164,10 @@ public struct Settings: Sendable {
     /// The apps' outgoing events, for `Store`.
     public var eventPolicies: [AppKey: EventPolicy] {
         Dictionary(
-            uniqueKeysWithValues: apps.map { ($0.key, EventPolicy(keep: eventsKept, webhook: $0.webhookEvents)) })
+            uniqueKeysWithValues: apps.map { app in
+                let queued = EventTaker.ofFeatures.reduce(into: Set()) { $0.formUnion($1.kinds(app)) }
+                return (app.key, EventPolicy(keep: eventsKept, queued: queued))
+            })
     }
 
     /// Whether a device that begins to follow gets the state published before, if its registration does not say.
@@ -214,4 +216,10 @@ public struct WorkerApps: Sendable, Hashable {
     }
 
     func serves(_ app: String) -> Bool { keys.contains(app) != leavesOut }
+}
+
+/// A feature that takes events out of the queues of apps. An app has one queue, so one feature takes its events.
+struct EventTaker: Sendable {
+    /// The events that it takes of an app. Empty: none.
+    let kinds: @Sendable (AppSettings) -> Set<OutgoingEvent.Kind>
 }

@@ -19,7 +19,6 @@ public struct Store: Sendable {
     public let alarms: Alarms
     public let events: Events
     public let actions: Actions
-    public let webhooks: Webhooks
     public let pauses: Pauses
     public let reloads: ReloadRequests
     public let quarantine: Quarantine
@@ -77,7 +76,6 @@ public struct Store: Sendable {
         self.actions = Actions(redis: redis, keys: keys, time: time, policy: actions)
         reloads = ReloadRequests(redis: redis, keys: keys, clock: clock)
         events = Events(redis: redis, keys: keys, policies: policies.filter(\.value.isOn))
-        webhooks = Webhooks(redis: redis, keys: keys, clock: clock)
         alarms = Alarms(redis: redis, keys: keys, clock: clock, events: events)
         quarantine = Quarantine(redis: redis, keys: keys, registry: registry, alarms: alarms, clock: clock)
         deadLetters = DeadLetters(redis: redis, keys: keys, pushes: pushes, queue: queue, clock: clock)
@@ -132,11 +130,6 @@ extension Store {
 
     func reader(_ partition: Partition) -> WorkReader {
         WorkReader(connection: redis.blockingConnection(), queue: queue, partition: partition)
-    }
-
-    /// The sender's side of webhooks, with a connection of its own for each call of this.
-    public func webhookQueue() -> WebhookQueue {
-        WebhookQueue(connection: redis.blockingConnection(), redis: redis, keys: keys)
     }
 
     /// A reader of outgoing events, with a connection of its own for each call of this.

@@ -43,7 +43,7 @@ import Testing
         #expect(try Settings.load(SettingsInput(file: ("a.yaml", text))).apps.count == 1)
     }
 
-    private static let one = [
+    static let one = [
         "LAMPLIGHTER_APP_KEY": "shop", "LAMPLIGHTER_APP_SECRET": "shop-secret",
         "LAMPLIGHTER_APP_MASTER_SECRET": "shop-master", "LAMPLIGHTER_APP_BUNDLE_ID": "com.example.shop",
     ]
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    private static func file(_ bytes: [UInt8], _ body: (String) throws -> Void) throws {
+    static func file(_ bytes: [UInt8], _ body: (String) throws -> Void) throws {
         let path = NSTemporaryDirectory() + "corpus-\(UUID().uuidString)"
         try Data(bytes).write(to: URL(fileURLWithPath: path))
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -247,30 +247,6 @@ import Testing
             let other = #expect(throws: SettingsError.self) { try redis.checkRedisFiles() }
             #expect(
                 other?.description.contains("redis.ca_file: \(path) \(words)") == true, "\(other?.description ?? "")")
-        }
-    }
-
-    @Test(
-        arguments: [
-            (Array("\u{FEFF}whsec-0123456789\r\n".utf8), nil), (Array("\"whsec-0123456789\"".utf8), "is in quotes"),
-            ([0xFF, 0xFE, 0x77, 0, 0x68, 0], "is UTF-16 text"),
-            (Array("short".utf8), "does not hold 8 to 256 characters"),
-            (Array("two words".utf8), "without spaces"), ([], "does not hold"),
-        ] as [([UInt8], String?)])
-    func `a secret from a file is what was meant, or named`(bytes: [UInt8], words: String?) throws {
-        try Self.file(bytes) { path in
-            let settings = try Settings.load(
-                SettingsInput(
-                    environment: Self.one.merging([
-                        "LAMPLIGHTER_APP_WEBHOOK_URL": "https://a", "LAMPLIGHTER_APP_WEBHOOK_SECRET_FILE": path,
-                    ]) { $1 }))
-            let file = try #require(try settings.app(named: nil).file(.webhookSecretFile))
-            do throws(SettingsError) {
-                let secret = try file.secret { AppField.webhookSecret.violation($0) }
-                #expect(words == nil ? secret == "whsec-0123456789" : settings.quotedSecretFiles.count == 1)
-            } catch {
-                #expect(words.map { error.description.contains($0) } == true && !error.description.contains("not set"))
-            }
         }
     }
 

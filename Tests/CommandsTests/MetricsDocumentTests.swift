@@ -15,6 +15,7 @@ import Testing
 struct MetricsDocumentTests {
     private static let names = [
         Array(GatewayMetricName.helps.keys), WorkerMetricName.allCases.map(\.rawValue),
+        ProcessFeature.ofFeatures.flatMap { $0.metrics.keys },
         LaneMetricName.allCases.map { $0.name(for: .apns) }, ProviderTokenMetricName.allCases.map(\.rawValue),
         RedisMetricName.allCases.map(\.rawValue), SpanMetricName.allCases.map(\.rawValue),
     ]

@@ -7,8 +7,17 @@ extension ReloadedSettingsTests {
     static let fieldsOfFeatures: [[(AppField, [AppField: String])]] = [
         approval,
         attestation,
+        webhook,
     ]
     static let ofStoriesOfFeatures: [AppField] = [
-        attestationRoot
+        attestationRoot,
+        webhookSecret,
+        webhookSecretFile,
+    ]
+}
+
+extension PartOnTrial {
+    static let ofFeatures: [PartOnTrial] = [
+        webhook
     ]
 }

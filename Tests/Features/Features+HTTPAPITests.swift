@@ -5,6 +5,7 @@ extension ChangingCall {
         attestations,
         sketches,
         testDevices,
+        webhooks,
     ]
 }
 
@@ -19,6 +20,7 @@ extension ActionWordsTests {
         approval,
         sketches,
         testDevices,
+        webhooks,
     ]
 }
 
@@ -27,5 +29,6 @@ extension ConsoleFuzzTests {
         approval,
         sketches,
         testDevices,
+        webhooks,
     ]
 }

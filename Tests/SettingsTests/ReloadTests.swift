@@ -124,16 +124,6 @@ import Testing
         let worker = new.reloaded(over: old, in: .worker)
         #expect(worker.worker.minInterval == .seconds(2) && worker.gateway.maximumBodyBytes == 1 << 20)
     }
-
-    @Test func `a webhook with other events waits for the restart as a whole`() throws {
-        func file(_ webhook: String) -> String { oneApp + "    webhook: {\(webhook)}\n" }
-        let old = try load(file: file("url: 'https://a.example.com/', secret: the-secret-01, events: done"))
-        let new = try load(file: file("url: 'https://b.example.com/', secret: the-secret-01, events: failed"))
-        for process in [SettingsChange.Process.gateway, .worker] {
-            let next = try #require(new.reloaded(over: old, in: process).apps.first)
-            #expect(next[.webhookURL] == "https://a.example.com/" && next[.webhookEvents] == "done")
-        }
-    }
 }
 
 /// The keys of APNs.

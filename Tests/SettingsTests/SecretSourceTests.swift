@@ -13,7 +13,6 @@ struct SecretSourceTests {
         ("LAMPLIGHTER_REDIS_URL_FILE", "redis://:hunter2@h"), ("LAMPLIGHTER_MONITOR_SECRET_FILE", "monitor-0123456789"),
         ("LAMPLIGHTER_APP_SECRET_FILE", "secret-0123456789"),
         ("LAMPLIGHTER_APP_MASTER_SECRET_FILE", "master-0123456789"),
-        ("LAMPLIGHTER_APP_WEBHOOK_URL_FILE", "https://hooks.example.com/T0/B0"),
     ]
 
     private func file(_ text: String, _ body: (String) throws -> Void) throws {
@@ -24,16 +23,13 @@ struct SecretSourceTests {
     }
 
     @Test func `a variable names the file of each secret`() throws {
-        var environment = [
-            "LAMPLIGHTER_APP_KEY": "shop", "LAMPLIGHTER_APP_WEBHOOK_SECRET": "whsec-0123456789",
-        ]
+        var environment = ["LAMPLIGHTER_APP_KEY": "shop"]
         func fill(_ rest: ArraySlice<(String, String)>) throws {
             guard let (name, text) = rest.first else {
                 let settings = try load(environment: environment)
                 let app = try settings.app(named: nil)
                 #expect(settings.redisURL.holdsPassword && settings.monitorSecret == "monitor-0123456789")
                 #expect(app[.secret] == "secret-0123456789" && app[.masterSecret] == "master-0123456789")
-                #expect(app[.webhookURL] == "https://hooks.example.com/T0/B0")
                 return #expect(settings.warnings.isEmpty, "\(settings.warnings)")
             }
             // An editor ends a file with a line break, and some begin it with a mark.
@@ -48,7 +44,7 @@ struct SecretSourceTests {
     /// `kubectl create secret --from-file` keeps the line break of the file.
     @Test func `white space at the ends of a variable does not count, as in a file`() throws {
         var environment = [
-            "LAMPLIGHTER_APP_KEY": "shop\n", "LAMPLIGHTER_APP_WEBHOOK_SECRET": " whsec-0123456789\n",
+            "LAMPLIGHTER_APP_KEY": "shop\n",
             "LAMPLIGHTER_GATEWAY_PORT": "8081\n", "REDIS_URL": "redis://unused\n",
         ]
         for (name, text) in Self.secrets {
@@ -58,7 +54,6 @@ struct SecretSourceTests {
         let app = try settings.app(named: "shop")
         #expect(settings.redisURL.holdsPassword && settings.monitorSecret == "monitor-0123456789")
         #expect(app[.secret] == "secret-0123456789" && app[.masterSecret] == "master-0123456789")
-        #expect(app[.webhookURL] == "https://hooks.example.com/T0/B0" && app[.webhookSecret] == "whsec-0123456789")
         #expect(settings.gateway.port == 8_081)
         environment["LAMPLIGHTER_REDIS_URL"] = " \n"
         let unset = try load(environment: environment).redisURL

@@ -23,7 +23,7 @@ import Testing
         let receipts = try #require(shown["shop: defaults.receipts"])
         #expect(receipts.value == nil && receipts.source == "default" && receipts.live)
         // Workers have settings of their own.
-        #expect(!shown.keys.contains { $0.hasPrefix("worker.") || $0.hasPrefix("webhook.") })
+        #expect(!shown.keys.contains { $0.hasPrefix("worker.") || $0.hasPrefix("pushes.most") })
     }
 
     @Test func `no secret and no other app is shown`() throws {
@@ -35,7 +35,6 @@ import Testing
                 secret: \(mark)-a
                 master_secret: \(mark)-b
                 bundle_id: com.example.shop
-                webhook: {url: "https://example.com/\(mark)", secret: \(mark)-c}
               - key: bank
                 secret: \(mark)-d
                 master_secret: \(mark)-e

@@ -1,7 +1,6 @@
 import HTTPAPI
 import Settings
 import Spans
-import Webhooks
 
 /// The ways to and from this machine beside Redis and APNs. Pushes need none of them, so problems are warnings.
 extension DoctorChecks {
@@ -13,18 +12,6 @@ extension DoctorChecks {
         let warning = StartWarning.withoutTLS
         guard StartWarning.all(place).contains(warning) else { return [] }
         return [.warning("gateway TLS", "\(warning.problem) (\(settings.gateway.host))", warning.remedy)]
-    }
-
-    /// Asks the webhook's server without an event. `lamplighter events test` posts one.
-    func webhook(_ app: AppSettings) async -> [Finding] {
-        guard let webhook = try? Webhook(app, settings) else { return [] }
-        let subject = "webhook \(app.key)"
-        guard let problem = await webhook.problem() else { return [.good(subject, "\(webhook.host) answers")] }
-        let remedy =
-            problem.isPrivateAddress
-            ? "\(AppField.webhookAllowsPrivate.path): true, if the receiver is in a network of yours"
-            : "check \(AppField.webhookURL.path), and that the firewall lets its port out; events wait meanwhile"
-        return [.warning(subject, "\(webhook.host): \(problem.reason)", remedy)]
     }
 
     /// Sends no spans to the collector.

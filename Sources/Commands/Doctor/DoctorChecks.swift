@@ -6,7 +6,6 @@ import OpenSSL
 import Redis
 import Settings
 import Store
-import Webhooks
 
 /// The checks behind `doctor`. Each returns findings and never throws an error of its own.
 struct DoctorChecks {
@@ -23,7 +22,7 @@ struct DoctorChecks {
         for app in settings.apps {
             findings += await apns(app, redis.time)
             findings += await channels(app)
-            findings += await webhook(app)
+            for feature in ProcessFeature.ofFeatures { findings += await feature.ways(app, settings) }
         }
         findings += await collector()
         return findings
@@ -31,7 +30,7 @@ struct DoctorChecks {
 
     /// Checks who can read the configuration file, because it holds the apps' secrets and Redis's password.
     private func configuration() -> [Finding] {
-        var findings = exposed("configuration", settings.file)
+        var findings = Finding.exposed("configuration", settings.file)
         findings += settings.quotedSecretFiles.map { .warning("secret", $0, "remove the quotes from the file") }
         let proxies = StartWarning.proxyVariables(ProcessInfo.processInfo.environment)
         if !proxies.isEmpty {
@@ -39,12 +38,6 @@ struct DoctorChecks {
             findings.append(.warning("proxy", unused.problem, unused.remedy))
         }
         return findings
-    }
-
-    /// A warning if others can read a file with a secret; no file: none.
-    private func exposed(_ subject: String, _ path: String?) -> [Finding] {
-        guard let path, let exposure = ProviderKeyFile.exposure(path) else { return [] }
-        return [.warning(subject, exposure, "chmod 600 \(path)")]
     }
 
     private func apps() -> [Finding] {
@@ -69,16 +62,16 @@ struct DoctorChecks {
                 let remedy = "use at least \(AppSettings.safeSecretBytes) characters"
                 findings.append(.warning(subject, "can be guessed: \(fields)", remedy))
             }
-            findings += ProcessFeature.ofFeatures.flatMap { $0.findings(app) }
+            findings += ProcessFeature.ofFeatures.flatMap { $0.findings(app, settings) }
             do throws(SettingsError) {
                 try app.checkCertificates()
                 _ = try app.issuedCredentials()
-                _ = try Webhook(app, settings)
             } catch {
                 findings.append(.bad(subject, error.description, "correct the file", .configuration))
             }
-            findings += exposed("webhook \(app.key)", app[.webhookSecretFile])
-            findings += app.credentials.flatMap { exposed("credential \(app.key)/\($0.credential.id)", $0.secretFile) }
+            findings += app.credentials.flatMap {
+                Finding.exposed("credential \(app.key)/\($0.credential.id)", $0.secretFile)
+            }
             return findings + app.allKeyPairs.map { key(app, $0) }
         }
     }
@@ -131,7 +124,7 @@ struct DoctorChecks {
                 let unchecked = StartWarning.uncheckedRedis
                 findings.append(.warning("Redis", unchecked.problem, unchecked.remedy))
             }
-            findings += exposed("Redis key", settings.redisTLS.key)
+            findings += Finding.exposed("Redis key", settings.redisTLS.key)
             let servers = try await RedisInspection.findings(client, settings)
             findings += servers.merged(\.all)
             let rights = await RedisInspection.rights(store, settings)
@@ -188,5 +181,13 @@ struct DoctorChecks {
         }
         let remedy = "run a time service (chrony, systemd-timesyncd) on all machines"
         return .warning("clock", "\(difference)\(worst.node)", remedy)
+    }
+}
+
+extension Finding {
+    /// A warning if others can read a file with a secret; no file: none.
+    static func exposed(_ subject: String, _ path: String?) -> [Finding] {
+        guard let path, let exposure = ProviderKeyFile.exposure(path) else { return [] }
+        return [.warning(subject, exposure, "chmod 600 \(path)")]
     }
 }

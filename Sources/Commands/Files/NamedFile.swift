@@ -85,7 +85,7 @@ extension Settings {
     var quotedSecretFiles: [String] {
         let files = apps.flatMap { app in
             app.credentials.compactMap { entry in entry.secretFile.map { app.secretFile(of: entry.credential.id, $0) } }
-                + [app.file(.webhookSecretFile)].compactMap(\.self)
+                + AppField.all.filter { $0.content == .secret }.compactMap(app.file)
         }
         return files.filter { file in (try? file.secret { _ in nil }).map(SettingsInput.isQuoted) ?? false }
             .map { "\($0.setting): the secret in \($0.path) is in quotes, which count as a part of it" }
@@ -95,7 +95,7 @@ extension Settings {
 extension AppSettings {
     /// Checks the certificates that a worker needs for the servers of an app.
     func checkCertificates() throws(SettingsError) {
-        for field in [AppField.caFile, .webhookCAFile] { try file(field)?.check(.certificate) }
+        for field in AppField.all where field.content == .roots { try file(field)?.check(.certificate) }
     }
 
     /// The file that a setting of the app names. Nil if it names none.

@@ -25,8 +25,14 @@ struct StatusCommand: AsyncParsableCommand {
         for app in settings.apps.map(\.key) where try await !store.workers([app]).contains(where: \.isAtWork) {
             unserved.append(app)
         }
+        var found: [[StatusLine.Found]] = []
+        for line in StatusLine.ofFeatures {
+            var ofApps: [StatusLine.Found] = []
+            for app in snapshot.apps { ofApps.append(try await line.read(store, app, snapshot.now)) }
+            found.append(ofApps)
+        }
         let report = Report(
-            settings: settings, findings: findings, snapshot: snapshot, unserved: unserved,
+            settings: settings, findings: findings, snapshot: snapshot, found: found, unserved: unserved,
             ahead: store.time.machineAhead ?? 0)
         await store.redis.close()
         if global.json { Terminal.print(report.json.text) } else { report.lines.forEach(Terminal.print) }
@@ -36,13 +42,15 @@ struct StatusCommand: AsyncParsableCommand {
         var settings: Settings
         var findings: [RedisFindings]
         var snapshot: Snapshot
+        /// What each line of `StatusLine.ofFeatures` says of each app.
+        var found: [[StatusLine.Found]]
         /// The apps for which no worker is at work.
         var unserved: [AppKey]
         /// Ms that this machine's clock is ahead of Redis's.
         var ahead: Int64
 
         static let parts: [Snapshot.Part] = [
-            .depths, .deadLetters, .quarantine, .webhooks, .counts, .alarms, .pauses, .workers,
+            .depths, .deadLetters, .quarantine, .counts, .alarms, .pauses, .workers,
         ]
 
         private var apps: [Snapshot.App] { snapshot.apps }
@@ -53,9 +61,9 @@ struct StatusCommand: AsyncParsableCommand {
             var lines = ["\(findings.first?.version.text ?? "") at \(settings.redisURL): \(memory) MB in use"]
             lines += findings.merged(\.losses).map { "\($0.mark.rawValue) \($0.text)" }
             if let difference = ClockDifference(ahead: ahead) { lines.append("! \(difference)") }
-            // The line about a webhook says more than its alarm.
+            // The line of a feature says more than its alarm.
             let alarms = snapshot.alarms.filter { alarm in
-                alarm.kind != .webhook || !apps.contains { $0.key == alarm.app && $0.webhook.failure != nil }
+                !found.contains { zip(apps, $0).contains { $0.key == alarm.app && $1.told == alarm.kind } }
             }
             lines += alarms.map { alarm in
                 let since = ago(Int(max(0, now - alarm.since)))
@@ -80,9 +88,8 @@ struct StatusCommand: AsyncParsableCommand {
                     "\(Terminal.grouped(app.quarantinedNames)) names in quarantine ('lamplighter quarantine list')"
                 lines.append("! app \(app.key): \(letters), \(names)")
             }
-            lines += apps.compactMap { $0.webhookLine(now: now) }
-            for app in apps {
-                lines += StatusLine.ofFeatures.compactMap { $0.text(app) }.map { "! app \(app.key): \($0)" }
+            for ofApps in found {
+                lines += zip(apps, ofApps).compactMap { app, found in found.text.map { "! app \(app.key): \($0)" } }
             }
             let workers = snapshot.workers
             guard !workers.isEmpty else { return lines + ["", "no worker has joined yet: start 'lamplighter work'"] }
@@ -100,7 +107,14 @@ struct StatusCommand: AsyncParsableCommand {
                     "used_memory": findings.usedMemory.map(JSON.integer),
                     "warnings": .array(findings.merged(\.losses).map { .string($0.text) }),
                 ]),
-                "apps": .array(apps.map(\.statusJSON)),
+                "apps": .array(
+                    apps.enumerated().map { index, app in
+                        var json = app.statusJSON
+                        for (line, found) in zip(StatusLine.ofFeatures, found) {
+                            json.append(line.key, found[index].json)
+                        }
+                        return json
+                    }),
                 "alarms": .array(snapshot.alarms.map(\.json)), "paused": .array(snapshot.pauses.map(\.json)),
                 "workers": .array(
                     snapshot.workers.map {
@@ -117,9 +131,16 @@ struct StatusCommand: AsyncParsableCommand {
 struct StatusLine: Sendable {
     /// The member of `status --json`.
     let key: String
-    let json: @Sendable (Snapshot.App) -> JSON
-    /// The line that tells what needs an operator. Nil: nothing does.
-    let text: @Sendable (Snapshot.App) -> String?
+    /// Reads what it says of an app. The last argument is epoch ms of Redis's clock.
+    let read: @Sendable (Store, Snapshot.App, Int64) async throws -> Found
+
+    struct Found: Sendable {
+        var json: JSON
+        /// The line that tells what needs an operator. Nil: nothing does.
+        var text: String?
+        /// The alarm that the line tells too, so that it is not shown. Nil: none.
+        var told: Alarm.Kind?
+    }
 
     static func ago(_ milliseconds: Int) -> String {
         switch milliseconds {
@@ -133,43 +154,11 @@ struct StatusLine: Sendable {
 
 extension Snapshot.App {
     fileprivate var statusJSON: JSON {
-        var json: JSON = [
+        [
             "key": .string(key.rawValue), "pushes_high": .integer(depth.pushesHigh),
             "pushes_low": .integer(depth.pushesLow), "shard_tasks": .integer(depth.shardTasks),
             "retries_due": .integer(depth.retriesDue), "dead_letters": .integer(deadLetters),
-            "quarantined_names": .integer(quarantinedNames), "webhook": webhookJSON,
-        ]
-        for line in StatusLine.ofFeatures { json.append(line.key, line.json(self)) }
-        return json
-    }
-
-    /// The line about a webhook that needs an operator. Nil: it needs none.
-    fileprivate func webhookLine(now: Int64) -> String? {
-        let (waiting, dead) = (Terminal.grouped(webhook.waiting), Terminal.grouped(webhook.dead))
-        var parts: [String] = []
-        if let failure = webhook.failure {
-            let next = max(0, (failure.next - now) / 1_000)
-            parts.append(
-                "the webhook does not take events: \(failure.reason) (\(failure.attempts) attempts, the next in "
-                    + "\(next) s, \(waiting) events wait)")
-        }
-        if webhook.dead > 0 { parts.append("\(dead) events were given up ('lamplighter events dead')") }
-        if webhook.dropped > 0 {
-            parts.append("\(Terminal.grouped(webhook.dropped)) events were lost because too many waited")
-        }
-        return parts.isEmpty ? nil : "! app \(key): " + parts.joined(separator: "; ")
-    }
-
-    fileprivate var webhookJSON: JSON {
-        let failing: JSON? = webhook.failure.map { failure in
-            [
-                "since": .integer(failure.since), "attempts": .integer(failure.attempts),
-                "reason": .string(failure.reason), "next": .integer(failure.next),
-            ]
-        }
-        return [
-            "waiting": .integer(webhook.waiting), "dead": .integer(webhook.dead),
-            "dropped": .integer(webhook.dropped), "failing": failing ?? .null,
+            "quarantined_names": .integer(quarantinedNames),
         ]
     }
 }

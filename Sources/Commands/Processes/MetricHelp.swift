@@ -14,6 +14,7 @@ enum MetricHelp {
         for name in ProviderTokenMetricName.allCases { texts[name.rawValue] = name.help }
         for name in RedisMetricName.allCases { texts[name.rawValue] = name.help }
         for name in SpanMetricName.allCases { texts[name.rawValue] = name.help }
+        for feature in ProcessFeature.ofFeatures { texts.merge(feature.metrics) { $1 } }
         return texts
     }()
 }

@@ -8,7 +8,6 @@ import Logging
 import Settings
 import Store
 import Threads
-import Webhooks
 
 /// `lamplighter work`: runs one worker process. Any number of workers may run, on any machines.
 struct WorkCommand: AsyncParsableCommand {
@@ -33,9 +32,7 @@ struct WorkCommand: AsyncParsableCommand {
         let apps = settings.apps
         for app in apps { try app.checkCertificates() }
         let keys = Dictionary(try apps.map { ($0.key, try WorkerReload.Keys($0)) }) { $1 }
-        let webhooks = Dictionary(
-            try apps.compactMap { app in try Webhook(app, settings).map { (app.key, Replaceable($0)) } }
-        ) { $1 }
+        let parts = try ProcessFeature.ofFeatures.compactMap { try $0.inWorker(boot) }
         if let fault = settings.apns.transport.fault {
             StartWarning(problem: fault.problem, remedy: fault.remedy).log(to: logger)
         }
@@ -59,16 +56,15 @@ struct WorkCommand: AsyncParsableCommand {
                             settings.apns.transport, configuration: configuration, manageOrigin: origin,
                             bundleID: try app.required(.bundleID), logger: logger))
                 },
-                webhook: webhooks[app.key].map { webhook in
-                    WebhookService { webhook.current }
-                }, endAfter: settings.endAfter(app),
-                rate: settings.deliveryRate(app))
+                endAfter: settings.endAfter(app), rate: settings.deliveryRate(app))
         }
         try await boot.connect()
         var options = settings.worker
         options.name = boot.name
-        let service = Worker(store: store, apps: served, options: options, logger: logger, spans: boot.spans)
-        let reload = WorkerReload(keys: keys, webhooks: webhooks, worker: service)
+        let service = Worker(
+            store: store, apps: served, options: options, logger: logger, spans: boot.spans,
+            tasks: parts.flatMap(\.tasks))
+        let reload = WorkerReload(keys: keys, parts: parts, worker: service)
         let totals = WorkerTotals(registry: boot.registry, logger: logger)
         let ofFeatures = ProcessFeature.ofFeatures.flatMap { $0.besideWorker(boot) }
         try await boot.run(

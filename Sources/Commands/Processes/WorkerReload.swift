@@ -4,7 +4,6 @@ import LiveActivity
 import Settings
 import Store
 import Threads
-import Webhooks
 
 /// The parts of a running worker that a reload replaces.
 struct WorkerReload: Sendable {
@@ -20,19 +19,19 @@ struct WorkerReload: Sendable {
     }
 
     let keys: [AppKey: Keys]
-    let webhooks: [AppKey: Replaceable<Webhook>]
+    let parts: [WorkerPart]
     let worker: Worker
 
     /// Reads all files first, so that an unusable one changes nothing.
     func apply(_ settings: Settings) throws {
         let apps = settings.apps.filter { keys[$0.key] != nil }
         let read = try apps.map { ($0.key, try ProviderKeyFile.keys(of: $0)) }
-        let webhooks = try apps.map { ($0.key, try Webhook($0, settings)) }
+        let changes = try parts.map { try $0.reload(settings) }
         for (app, next) in read {
             _ = try keys[app]?.first.replace(with: next.first)
             _ = try keys[app]?.other.replace(with: next.other)
         }
-        for case (let app, let webhook?) in webhooks { self.webhooks[app]?.replace(with: webhook) }
+        for change in changes { change() }
         var options = settings.worker
         options.endAfter = Self.endAfter(settings)
         options.rates = Self.rates(settings)

@@ -3,9 +3,11 @@ import ArgumentParser
 extension CommandConfiguration {
     /// A subcommand needs no `name`, because it follows from its type. `lamplighter` is put before each example.
     init(
-        name: String? = nil, _ abstract: String, details: String = "", examples: String...,
+        name: String? = nil, _ abstract: String, details: String = "", featureExamples: [String] = [],
+        examples: String...,
         subcommands: [any ParsableCommand.Type] = [], defaultSubcommand: (any ParsableCommand.Type)? = nil
     ) {
+        let examples = featureExamples + examples
         let title = examples.count > 1 ? "Examples:" : "Example:"
         let lines = examples.flatMap { Self.lines(of: "lamplighter " + $0) }
         self.init(

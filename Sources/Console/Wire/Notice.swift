@@ -16,7 +16,7 @@ struct Notice: Sendable {
         keptInPlace, nothingChosen, nothingForgotten, broadcastWanted, broadcastDiscarded, scheduleCancelled,
         scheduleChanged, scheduled,
         undone, draftGone, draftDropped, tooLate, alarmKnown, alarmLoud,
-        alarmOver, revoked, schemaSet, schemaDeleted, eventsRetried, eventsDropped,
+        alarmOver, revoked, schemaSet, schemaDeleted,
     ]
 }
 
@@ -52,6 +52,4 @@ extension Notice {
     static let revoked = Notice("revoked", "The credential is revoked. Every gateway knows it within a second.")
     static let schemaSet = Notice("schema-set", "The schema is saved. It checks the next push.")
     static let schemaDeleted = Notice("schema-deleted", "The schema is deleted.")
-    static let eventsRetried = Notice("events-retried", "Put behind the events that wait for the webhook.")
-    static let eventsDropped = Notice("events-dropped", "Dropped. The webhook does not get it.")
 }

@@ -50,13 +50,12 @@ extension WorkerApp {
     public init(
         key: AppKey, bundleID: String, transport: any PushTransport,
         otherTransport: (any PushTransport)? = nil,
-        broadcasts: BroadcastService? = nil, webhook: WebhookService? = nil, endAfter: Duration? = nil,
-        rate: DeliveryRate? = nil
+        broadcasts: BroadcastService? = nil, endAfter: Duration? = nil, rate: DeliveryRate? = nil
     ) {
         self.init(
             key: key,
             senders: [APNsSender(bundleID: bundleID, transport: transport, otherTransport: otherTransport)],
-            bundleID: bundleID, broadcasts: broadcasts, webhook: webhook, endAfter: endAfter, rate: rate)
+            bundleID: bundleID, broadcasts: broadcasts, endAfter: endAfter, rate: rate)
     }
 }
 

@@ -3,7 +3,6 @@ public import APNsWire
 public import Delivery
 public import LiveActivity
 public import Store
-public import Webhooks
 
 public struct WorkerApp: Sendable {
     public var key: AppKey
@@ -13,8 +12,6 @@ public struct WorkerApp: Sendable {
     public var bundleID: String
     /// Makes the app's broadcast channels and sends to them. Nil: this worker does neither.
     public var broadcasts: BroadcastService?
-    /// Sends the app's outgoing events. Nil: this worker sends none.
-    public var webhook: WebhookService?
     /// How long after their start the app's cards are ended. Nil: only when a publisher sends an `end`.
     public var endAfter: Duration?
     /// The cap of the delivery rate at the start. Nil: there is none.
@@ -22,10 +19,10 @@ public struct WorkerApp: Sendable {
 
     public init(
         key: AppKey, senders: [any PlatformSender], bundleID: String = "", broadcasts: BroadcastService? = nil,
-        webhook: WebhookService? = nil, endAfter: Duration? = nil, rate: DeliveryRate? = nil
+        endAfter: Duration? = nil, rate: DeliveryRate? = nil
     ) {
         (self.key, self.senders, self.bundleID) = (key, senders, bundleID)
-        (self.broadcasts, self.webhook, self.endAfter, self.rate) = (broadcasts, webhook, endAfter, rate)
+        (self.broadcasts, self.endAfter, self.rate) = (broadcasts, endAfter, rate)
     }
 
     /// Nil: the app has no sender on the platform.
@@ -33,21 +30,6 @@ public struct WorkerApp: Sendable {
     var platforms: [AppPlatform] { senders.map { AppPlatform(key, $0.platform) } }
     /// The longest time from the moment when a request is open to its answer.
     var requestTimeout: Duration { senders.map(\.requestTimeout).max() ?? .zero }
-}
-
-/// An app's webhook, for the worker that sends to it.
-public struct WebhookService: Sendable {
-    private let webhook: @Sendable () -> Webhook
-
-    /// The webhook to use now. Read it once for a request and its lease: a reload may replace it in between.
-    public var current: Webhook { webhook() }
-    /// The part of its address that may be shown.
-    public var host: String { current.host }
-
-    public init(_ webhook: Webhook) { self.init { webhook } }
-
-    /// - Parameter current: the webhook to use now; a reload may replace it.
-    public init(_ current: @escaping @Sendable () -> Webhook) { webhook = current }
 }
 
 /// APNs's services for an app's broadcast channels: APNsClient's sender and channel management.

@@ -3,7 +3,6 @@ extension WorkerMetricName {
     public var help: String {
         switch self {
         case .tokens: "targets by outcome"
-        case .webhooks: "events for the webhook: delivered, retried, dead"
         case .retries: "tokens that are tried again"
         case .duplicatesPossible:
             "retries of requests that may have arrived, without what a killed or suspended worker had in "

@@ -7,8 +7,6 @@ import Store
 /// workers.
 public enum WorkerMetricName: String, CaseIterable, Sendable {
     case tokens = "lamplighter_tokens_total"
-    /// Events that webhooks took, that are tried again, and that were given up.
-    case webhooks = "lamplighter_webhook_events_total"
     case retries = "lamplighter_retries_total"
     case duplicatesPossible = "lamplighter_duplicates_possible_total"
     case rejections = "lamplighter_rejections_total"
@@ -26,9 +24,6 @@ public enum WorkerMetricName: String, CaseIterable, Sendable {
     /// Timers that may take as long as a large push, so they need larger bounds.
     public static let longTimers = [Self.firstToken, .lastToken, .arrival].map(\.rawValue)
 }
-
-/// The outcome of events for a webhook.
-enum WebhookOutcome: String, CaseIterable { case delivered, retried, dead }
 
 /// How a worker got a lease, or did not.
 enum ClaimOutcome: String, CaseIterable {
@@ -87,7 +82,6 @@ struct WorkerMetrics: Sendable {
     }
 
     private let outcomes: [AppKey: [SettledField: Counter]]
-    private let webhooks: [AppKey: [WebhookOutcome: Counter]]
     private let claims: [AppKey: [ClaimOutcome: Counter]]
     private let first: Timers
     private let last: Timers
@@ -103,7 +97,6 @@ struct WorkerMetrics: Sendable {
 
     init(_ apps: [AppKey]) {
         outcomes = Self.byOutcome(.tokens, apps)
-        webhooks = Self.byOutcome(.webhooks, apps)
         claims = Self.byOutcome(.claims, apps)
         (first, last, arrivals) = (Timers(.firstToken, apps), Timers(.lastToken, apps), Timers(.arrival, apps, [nil]))
         tallies = WorkerTallies(apps)
@@ -194,10 +187,5 @@ struct WorkerMetrics: Sendable {
             label: WorkerMetricName.pushesEnded.rawValue,
             dimensions: [("app", app.rawValue), ("state", state.rawValue)]
         ).increment()
-    }
-
-    /// Counts events for an app's webhook.
-    func webhook(_ app: AppKey, _ counted: [WebhookOutcome: Int]) {
-        for (outcome, number) in counted where number > 0 { webhooks[app]?[outcome]?.increment(by: number) }
     }
 }

@@ -26,8 +26,6 @@ public struct WorkerOptions: Sendable {
     /// A start token that was last reported longer ago counts as stale. Airship's SDK reports its start token again
     /// when the app is opened after this time.
     public var startTokensStaleAfter: Duration = .seconds(48 * 3_600)
-
-    public var webhooks = WebhookOptions()
     /// The age at which an app's cards are ended automatically. Absent: only a published `end` ends them.
     public var endAfter: [AppKey: Duration] = [:]
     /// The caps of the delivery rate. Absent: the app has none.
@@ -42,13 +40,4 @@ public struct WorkerOptions: Sendable {
     package var now: @Sendable () -> Int64 = bootClock
 
     public init(name: String = "worker") { self.name = name }
-}
-
-public struct WebhookOptions: Sendable {
-    /// An event that waits longer than this when an attempt fails becomes a dead event.
-    public var giveUpAfter: Duration = .seconds(86_400)
-    /// The longest pause between attempts. Tests shorten it.
-    package var longestPause: Duration = .seconds(300)
-
-    public init() {}
 }

@@ -21,8 +21,6 @@ extension GatewayMetricName {
         case .broadcasts: "settled broadcasts; retried counts further attempts"
         case .quarantinedNames: "names and attributes types with quarantined tokens"
         case .deadLetters: "pushes with dead letters"
-        case .webhookWaiting: "events that wait for the webhook"
-        case .webhookDead: "events that the webhook did not take"
         case .redisMemory: "memory of the fullest server of Redis: used, and its limit (0: none)"
         case .redisScripts: "scripts of a primary of Redis; server is its address in a cluster, else primary"
         case .redisScriptTime: "time of these scripts: at 1 a second, this server is full. Take the max"

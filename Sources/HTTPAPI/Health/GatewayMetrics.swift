@@ -23,8 +23,6 @@ public enum GatewayMetricName: String, CaseIterable, Sendable {
     case broadcasts = "lamplighter_fleet_broadcasts_total"
     case quarantinedNames = "lamplighter_fleet_quarantined_names"
     case deadLetters = "lamplighter_fleet_dead_letters"
-    case webhookWaiting = "lamplighter_fleet_webhook_waiting"
-    case webhookDead = "lamplighter_fleet_webhook_dead"
     case redisMemory = "lamplighter_fleet_redis_memory_bytes"
     case redisScripts = "lamplighter_fleet_redis_scripts_total"
     case redisScriptTime = "lamplighter_fleet_redis_script_seconds_total"
@@ -133,13 +131,11 @@ struct GatewayMetrics: Sendable {
 
     /// The parts of the deployment that they show. The first one decides whether Redis answers.
     static let parts: [Snapshot.Part] = [
-        .depths, .ages, .counts, .heartbeats, .pauses, .load, .alarms, .quarantine, .deadLetters, .webhooks,
-        .broadcasts,
+        .depths, .ages, .counts, .heartbeats, .pauses, .load, .alarms, .quarantine, .deadLetters, .broadcasts,
     ]
 
     /// Sets the `fleet` metrics. Those of a part that Redis did not answer stay.
-    /// - Parameter hasEvents: whether an app has outgoing events
-    func record(_ snapshot: Snapshot, hasEvents: (AppKey) -> Bool) {
+    func record(_ snapshot: Snapshot) {
         isUnread(!snapshot.parts.contains(.depths))
         let apps = snapshot.apps.map(\.key)
         for part in snapshot.parts {
@@ -153,7 +149,6 @@ struct GatewayMetrics: Sendable {
             case .alarms: record(snapshot.alarms, of: apps)
             case .quarantine: for app in snapshot.apps { quarantined(app.key, names: app.quarantinedNames) }
             case .deadLetters: for app in snapshot.apps { deadLetters(app.key, pushes: app.deadLetters) }
-            case .webhooks: for app in snapshot.apps where hasEvents(app.key) { webhook(app.key, app.webhook) }
             case .broadcasts: for app in snapshot.apps { broadcasts(app.key, app.broadcasts) }
             case .workers, .pushes: break
             }
@@ -175,8 +170,9 @@ struct GatewayMetrics: Sendable {
 
     private func counts(_ app: Snapshot.App) {
         for count in FleetCount.all {
+            guard let number = app.counts[count.metric] else { continue }
             let labels = [("app", app.key.rawValue)]
-            Meter(label: count.metric, dimensions: labels, factory: registry).set(app[count: count])
+            Meter(label: count.metric, dimensions: labels, factory: registry).set(number)
         }
     }
 
@@ -233,12 +229,6 @@ struct GatewayMetrics: Sendable {
 
     func deadLetters(_ app: AppKey, pushes: Int) {
         gauge(.deadLetters, [("app", app.rawValue)]).set(pushes)
-    }
-
-    func webhook(_ app: AppKey, _ status: WebhookStatus) {
-        let labels = [("app", app.rawValue)]
-        gauge(.webhookWaiting, labels).set(status.waiting)
-        gauge(.webhookDead, labels).set(status.dead)
     }
 
     func broadcasts(_ app: AppKey, _ counts: [BroadcastEvent: Int]) {

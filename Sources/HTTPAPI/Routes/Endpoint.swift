@@ -240,14 +240,6 @@ extension Endpoint {
             "POST", "/api/dead/{push_id}/retry", .master, .operate, DeadLetterCalls.retry,
             [.ok(RetriedAnswer.self)],
             acts: .retryDead),
-        Endpoint("GET", "/api/webhook", .master, .read, WebhookCalls.show, [.ok(WebhookAnswer.self)]),
-        Endpoint("GET", "/api/webhook/dead", .master, .read, WebhookCalls.listDead, [.ok(DeadEventsAnswer.self)]),
-        Endpoint(
-            "POST", "/api/webhook/retry", .master, .operate, WebhookCalls.retry, [.ok(RetriedEventsAnswer.self)],
-            acts: .retryEvents),
-        Endpoint(
-            "POST", "/api/webhook/discard", .master, .operate, WebhookCalls.discard,
-            [.ok(DiscardedEventsAnswer.self)], acts: .discardEvents),
         Endpoint("GET", "/api/broadcasts", .master, .read, BroadcastCalls.list, [.ok(BroadcastsAnswer.self)]),
         Endpoint(
             "PUT", "/api/activities/{name}/broadcast", .master, .operate, BroadcastCalls.create,

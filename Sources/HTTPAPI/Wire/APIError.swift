@@ -120,7 +120,6 @@ struct APIError: Error, Sendable, Hashable {
 
     // The path names a thing that Redis does not have.
     static let noSuchBroadcast = APIError(404, "This name has no broadcast channel.", code: 40401)
-    static let noDeadEvent = APIError(404, "No dead event has this entry id.", code: 40401)
     static let noDeadLetter = APIError(404, "There is no dead letter of that push.", code: 40401)
     static let noSuchPush = APIError(404, "This app has no push of that id, or its record has expired.", code: 40401)
     static let noTrace = APIError(

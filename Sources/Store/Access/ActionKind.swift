@@ -25,7 +25,7 @@ extension ActionKind {
 
     private static let ofCore: [ActionKind] = [
         publish, cancelPush, schedule, replaceSchedule, cancelSchedule,
-        pause, resume, retryDead, dropDead, releaseQuarantine, discardQuarantine, retryEvents, discardEvents,
+        pause, resume, retryDead, dropDead, releaseQuarantine, discardQuarantine,
         setSchema, deleteSchema, describeName, createBroadcast, deleteBroadcast, importFollowers, removeFollowers,
         importChannels, tagChannels,
         forgetChannels, tagUsers, changeUser, forgetUsers, createCredential, rotateCredential,
@@ -43,8 +43,6 @@ extension ActionKind {
     public static let dropDead = ActionKind("drop_dead")
     public static let releaseQuarantine = ActionKind("release_quarantine")
     public static let discardQuarantine = ActionKind("discard_quarantine")
-    public static let retryEvents = ActionKind("retry_events")
-    public static let discardEvents = ActionKind("discard_events")
     public static let setSchema = ActionKind("set_schema")
     public static let deleteSchema = ActionKind("delete_schema")
     public static let describeName = ActionKind("describe_name")

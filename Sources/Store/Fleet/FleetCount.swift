@@ -6,14 +6,17 @@ public struct FleetCount: Sendable {
     public let metric: String
     /// The meaning of the gauge, as in docs/metrics.md.
     public let help: String
-    /// Reads the numbers of these apps, in their order. The last argument is epoch ms of Redis's clock.
-    let read: @Sendable (Store, [AppKey], Int64) async throws(StoreError) -> [Double]
+    /// The things that it counts, if an operator has to decide about each.
+    public let decides: String?
+    /// Reads the numbers of these apps, in their order. Nil: the app has none. The last argument is epoch ms of Redis's
+    /// clock.
+    let read: @Sendable (Store, [AppKey], Int64) async throws(StoreError) -> [Double?]
 
     init(
-        _ metric: String, _ help: String,
-        read: @escaping @Sendable (Store, [AppKey], Int64) async throws(StoreError) -> [Double]
+        _ metric: String, _ help: String, decides: String? = nil,
+        read: @escaping @Sendable (Store, [AppKey], Int64) async throws(StoreError) -> [Double?]
     ) {
-        (self.metric, self.help, self.read) = (metric, help, read)
+        (self.metric, self.help, self.decides, self.read) = (metric, help, decides, read)
     }
 
     /// The numbers of all features.

@@ -4,7 +4,7 @@ public import LiveActivity
 /// This is the one list of the questions. A caller names the parts that it shows.
 public struct Snapshot: Sendable {
     public enum Part: Sendable, CaseIterable {
-        case depths, ages, deadLetters, quarantine, webhooks, broadcasts, counts
+        case depths, ages, deadLetters, quarantine, broadcasts, counts
         case alarms, pauses, heartbeats, workers, load, pushes
     }
 
@@ -15,12 +15,11 @@ public struct Snapshot: Sendable {
         /// Pushes with dead letters.
         public var deadLetters = 0
         public var quarantinedNames = 0
-        public var webhook = WebhookStatus()
         public var broadcasts: [BroadcastEvent: Int] = [:]
-        /// The numbers of features, by the names of their metrics.
+        /// The numbers of features, by the names of their metrics. Absent: the app has none.
         public var counts: [String: Double] = [:]
 
-        /// A feature's number. 0: Redis did not answer.
+        /// A feature's number. 0: there is none, or Redis did not answer.
         public subscript(count count: FleetCount) -> Double { counts[count.metric] ?? 0 }
 
         public init(_ key: AppKey) {
@@ -80,8 +79,6 @@ public struct Snapshot: Sendable {
             for index in keys.indices { apps[index].deadLetters = try await store.deadLetters.count(keys[index]) }
         case .quarantine:
             for index in keys.indices { apps[index].quarantinedNames = try await store.quarantine.count(keys[index]) }
-        case .webhooks:
-            for index in keys.indices { apps[index].webhook = try await store.webhooks.status(keys[index]) }
         case .broadcasts:
             for index in keys.indices { apps[index].broadcasts = try await store.broadcasts.counts(keys[index]) }
         case .counts:

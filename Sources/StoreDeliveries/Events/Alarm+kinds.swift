@@ -4,8 +4,8 @@ extension Alarm.Kind {
     public static let all: [Alarm.Kind] = ofCore + ofFeatures
 
     private static let ofCore: [Alarm.Kind] = [
-        credentials, unreachable, pruneGuard, manyUnregistered, otherEnvironment, broadcast, expired, webhook,
-        newerFormat, clock, redisRights,
+        credentials, unreachable, pruneGuard, manyUnregistered, otherEnvironment, broadcast, expired, newerFormat,
+        clock, redisRights,
     ]
 
     /// APNs refuses the app's provider token.
@@ -62,11 +62,6 @@ extension Alarm.Kind {
         meaning: "Accepted pushes were not sent in time. Publish the present states, then drop the dead letters.",
         ends: "It ends with the last dead letter, or 15 minutes after the last push that expired.",
         runbook: "LamplighterExpired", page: ("/console/dead", "Decide in Dead letters"))
-
-    /// The app's webhook does not take its events.
-    public static let webhook = Alarm.Kind(
-        "webhook", title: "Webhook", log: "the app's webhook does not take events: they are kept for a while",
-        meaning: "The webhook answers no 2xx. Events wait for it.", ends: "It ends with the first event it takes.")
 
     /// A process ended because a newer version has changed the format of what is stored.
     public static let newerFormat = Alarm.Kind(

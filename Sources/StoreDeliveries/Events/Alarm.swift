@@ -38,14 +38,17 @@ extension Alarm {
         public let page: Page?
         /// An alarm that no worker repeats ends after this: the workers are gone, or the app has nothing to send.
         package let life: Duration
+        /// Whether the app's queue of events gets it. An alarm that nobody takes from the queue cannot be told so.
+        let isQueued: Bool
 
         package init(
             _ rawValue: String, title: String, log: String, meaning: String, ends: String,
             runbook: String = "LamplighterAlarm", page: (path: String, title: String)? = nil,
-            life: Duration = .seconds(900)
+            life: Duration = .seconds(900), isQueued: Bool = true
         ) {
             (self.rawValue, self.title, logText) = (rawValue, title, log)
-            (self.meaning, self.ends, self.runbook, self.life) = (meaning, ends, runbook, life)
+            (self.meaning, self.ends, self.runbook) = (meaning, ends, runbook)
+            (self.life, self.isQueued) = (life, isQueued)
             self.page = page.map { Page(path: $0.path, title: $0.title) }
         }
 

@@ -2,7 +2,7 @@ public import LiveActivity
 package import Redis
 public import StoreGround
 
-/// One event of an app's stream, or of the queue of its webhook.
+/// One event of an app's stream, or of its queue.
 public struct StoredEvent: Sendable, Hashable {
     /// The id of the stream's entry. Its first part is the time (epoch ms) when the event was added.
     public var entry: String

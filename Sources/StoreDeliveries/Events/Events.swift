@@ -2,12 +2,13 @@ public import LiveActivity
 package import Redis
 public import StoreGround
 
-/// The outgoing events of apps: from the outboxes of names into the app's stream and the queue of its webhook.
+/// The outgoing events of apps: from the outboxes of names into the app's stream, and into its queue for the
+/// one reader that takes each event away.
 public struct Events: Sendable {
     /// Outbox entries that one round moves.
     private static let step = 100
-    /// Events that wait for a webhook, and events that it did not take, about. Older ones are dropped.
-    static let mostWaiting = 100_000
+    /// Events of a queue, about. Older ones are dropped.
+    static let mostQueued = 100_000
 
     package let redis: RedisClient
     package let keys: Keyspace
@@ -21,9 +22,9 @@ public struct Events: Sendable {
     }
 
     public func isOn(_ app: AppKey) -> Bool { policies[app] != nil }
-    /// The events that the app's webhook gets; none if it has no webhook.
-    public func ofWebhook(_ app: AppKey) -> [OutgoingEvent.Kind] {
-        OutgoingEvent.Kind.allCases.filter { policies[app]?.webhook.contains($0) ?? false }
+    /// The events of the app's queue; none if nobody takes them.
+    public func queued(_ app: AppKey) -> [OutgoingEvent.Kind] {
+        OutgoingEvent.Kind.allCases.filter { policies[app]?.queued.contains($0) ?? false }
     }
 
     /// Empties the outbox of a name.
@@ -55,25 +56,24 @@ public struct Events: Sendable {
 
     package func add(_ app: AppKey, _ events: [OutgoingEvent]) async throws(StoreError) {
         guard let policy = policies[app] else { return }
-        let wanted = events.filter { policy.keep > 0 || policy.webhook.contains($0.kind) }
+        let wanted = events.filter { policy.keep > 0 || policy.queued.contains($0.kind) }
         if wanted.isEmpty { return }
         try await redis.run(
             Lua.eventAdd,
-            keys: ["out": keys.events(app), "wh": keys.webhookQueue(app), "hook": keys.webhookState(app)],
-            ["keep": .int(policy.keep), "most": .int(Self.mostWaiting)],
+            keys: ["out": keys.events(app), "queue": keys.eventQueue(app), "state": keys.eventQueueState(app)],
+            ["keep": .int(policy.keep), "most": .int(Self.mostQueued)],
             rest: wanted.flatMap { event in
                 [
                     .string(event.id), .string(event.kind.rawValue), .string(event.text),
-                    policy.webhook.contains(event.kind) ? "1" : "0",
+                    policy.queued.contains(event.kind) ? "1" : "0",
                 ]
             })
     }
 
     /// The arguments by which a script tells an alarm's event. An app without outgoing events has an empty one.
-    package func arguments(of event: OutgoingEvent, _ alarm: Alarm) -> (keep: Int, text: String, isForWebhook: Bool) {
+    package func arguments(of event: OutgoingEvent, _ alarm: Alarm) -> (keep: Int, text: String, isQueued: Bool) {
         guard let policy = policies[alarm.app] else { return (0, "", false) }
-        // A webhook that fails cannot be told so.
-        return (policy.keep, event.text, alarm.kind != .webhook && policy.webhook.contains(event.kind))
+        return (policy.keep, event.text, alarm.kind.isQueued && policy.queued.contains(event.kind))
     }
 }
 
@@ -81,11 +81,11 @@ public struct Events: Sendable {
 public struct EventPolicy: Sendable, Hashable {
     /// About how many events the app's stream keeps. 0: the app has no stream.
     public var keep: Int
-    /// The events that the app's webhook gets. Empty: the app has no webhook.
-    public var webhook: Set<OutgoingEvent.Kind>
+    /// The events of the app's queue. Empty: nobody takes them.
+    public var queued: Set<OutgoingEvent.Kind>
 
-    public init(keep: Int = 0, webhook: Set<OutgoingEvent.Kind> = []) { (self.keep, self.webhook) = (keep, webhook) }
+    public init(keep: Int = 0, queued: Set<OutgoingEvent.Kind> = []) { (self.keep, self.queued) = (keep, queued) }
 
     /// Whether anybody gets events. If not, nothing is written for them.
-    public var isOn: Bool { keep > 0 || !webhook.isEmpty }
+    public var isOn: Bool { keep > 0 || !queued.isEmpty }
 }

@@ -35,7 +35,7 @@ public struct Alarms: Sendable {
                 // A worker still has to tell that it ended.
                 "kept": .int((events.isOn(app) ? kind.life + Outbox.life : kind.life).milliseconds),
                 "keep": .int(told.keep), "id": .string(event.id), "event": .string(told.text),
-                "isForWebhook": told.isForWebhook ? "1" : "0",
+                "isQueued": told.isQueued ? "1" : "0",
             ])
     }
 
@@ -98,13 +98,13 @@ public struct Alarms: Sendable {
             [
                 "kind": .string(word), "told": .string(told), "before": before.map { .int($0) } ?? "",
                 "keep": .int(arguments.keep), "id": .string(event.id), "event": .string(arguments.text),
-                "isForWebhook": arguments.isForWebhook ? "1" : "0",
+                "isQueued": arguments.isQueued ? "1" : "0",
             ]
         ).isOne()
     }
 
     private func keysOfEvents(_ app: AppKey) -> KeyValuePairs<String, RedisKey> {
-        ["alarm": keys.alarm(app), "out": keys.events(app), "wh": keys.webhookQueue(app)]
+        ["alarm": keys.alarm(app), "out": keys.events(app), "queue": keys.eventQueue(app)]
     }
 
     /// The alarms that stand, sorted by app and kind. The prune guard's alarm stands as long as tokens are quarantined.

@@ -103,14 +103,10 @@ public struct Keyspace: Sendable {
     package func idempotency(_ app: AppKey, _ id: String) -> RedisKey { key("idem:{\(app):\(Self.escaped(id))}") }
     /// The app's outgoing events, for anybody who may read this Redis.
     package func events(_ app: AppKey) -> RedisKey { key("out:{\(app)}") }
-    /// Events that wait for the app's webhook.
-    package func webhookQueue(_ app: AppKey) -> RedisKey { key("wh:{\(app)}") }
-    /// Events that the webhook did not take.
-    package func deadEvents(_ app: AppKey) -> RedisKey { key("wh:{\(app)}:dead") }
-    /// The worker that sends to the webhook.
-    package func webhookLease(_ app: AppKey) -> RedisKey { key("wh:{\(app)}:lease") }
-    /// How the webhook fails, and how many events a full queue lost.
-    package func webhookState(_ app: AppKey) -> RedisKey { key("wh:{\(app)}:state") }
+    /// Outgoing events that wait for the one reader that takes them away.
+    package func eventQueue(_ app: AppKey) -> RedisKey { key("wh:{\(app)}") }
+    /// How many events a full queue lost, and what the reader notes.
+    package func eventQueueState(_ app: AppKey) -> RedisKey { key("wh:{\(app)}:state") }
     /// Since when the app (field '') or names of it are paused, epoch ms.
     package func pauses(_ app: AppKey) -> RedisKey { key("pause:{\(app)}") }
     /// How many requests a caller may still make; `digest` is of its credential or its address.

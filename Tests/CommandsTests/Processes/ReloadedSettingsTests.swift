@@ -5,7 +5,6 @@ import Synchronization
 import TestSupport
 import Testing
 import Threads
-import Webhooks
 
 @testable import Commands
 @testable import Fanout
@@ -45,8 +44,7 @@ import Webhooks
                 let before = running.uses()
                 let told = try await running.reload([:], values)
                 let next = try #require(try running.load().apps.first)
-                let isApplied =
-                    field.isUsed(by: kind, from: app, to: next) && !Self.needingRestart.contains(field)
+                let isApplied = field.isUsed(by: kind, from: app, to: next) && field.isLive(app, next)
                 #expect((running.uses() != before) == isApplied, "\(field): \(told)")
                 #expect(told.contains("shop: \(field.path)") == isApplied, "\(field): \(told)")
                 _ = try await running.reload([:], [:])
@@ -110,18 +108,21 @@ import Webhooks
         .deviceUsers: [.deviceUsers: "false"],
         .expiryStart: [.expiryStart: "9"], .expiryUpdate: [.expiryUpdate: "9"], .expiryEnd: [.expiryEnd: "9"],
         .maximumPerSecond: [.maximumPerSecond: "9"], .maximumPerSecondOfPush: [.maximumPerSecondOfPush: "9"],
-        .webhookURL: [.webhookURL: "https://other.example.com/"], .webhookCAFile: [.webhookCAFile: "/ca.pem"],
-        .webhookAllowsPrivate: [.webhookAllowsPrivate: "true"],
-        .webhookAllowsHTTP: [.webhookAllowsHTTP: "true", .webhookURL: "http://other.example.com/"],
-        .webhookEvents: [.webhookEvents: "done", .webhookURL: "https://other.example.com/"],
         .bundleID: [.bundleID: "com.example.other"], .environment: [.environment: "sandbox"],
         .manageURL: [.manageURL: "https://manage.example.com"],
     ].merging(fieldsOfFeatures.joined()) { own, _ in own }
-    private static let needingRestart: Set<AppField> = [.webhookEvents, .bundleID, .environment, .manageURL]
     /// Keys and secrets, whose effect `ReloadStoryTests` and `APNsKeyRing`'s tests see: no value of them can be shown.
     private static let ofStories: Set<AppField> = [
-        .keyID, .keyFile, .nextKeyID, .nextKeyFile, .teamID, .webhookSecret, .webhookSecretFile,
+        .keyID, .keyFile, .nextKeyID, .nextKeyFile, .teamID,
     ]
+}
+
+/// The part of a feature in the worker of these tests.
+struct PartOnTrial: Sendable {
+    /// What the app needs to have it.
+    let values: [AppField: String]
+    /// Makes it with the settings of the start, and tells the values that it uses.
+    let make: @Sendable (Settings) throws -> (WorkerPart, uses: @Sendable () -> [any Sendable])
 }
 
 /// A gateway or a worker with its `Reloading`, as `Boot` makes them.
@@ -139,9 +140,9 @@ private final class Running: Sendable {
         let values: [AppField: String] = [
             .key: "shop", .secret: "the-app-secret-0001", .masterSecret: "the-master-secret-01",
             .bundleID: "com.example.shop", .teamID: "TEAM123456", .keyID: "KEYKEY1234", .keyFile: keyFile,
-            .webhookURL: "https://hooks.example.com/lamplighter", .webhookSecret: "the-webhook-secret",
         ]
-        return Dictionary(uniqueKeysWithValues: values.map { ($0.key.environmentName, $0.value) })
+        let all = PartOnTrial.ofFeatures.reduce(into: values) { $0.merge($1.values) { $1 } }
+        return Dictionary(uniqueKeysWithValues: all.map { ($0.key.environmentName, $0.value) })
     }
 
     static func settings(
@@ -193,17 +194,15 @@ private final class Running: Sendable {
 
     private static func worker(_ settings: Settings, _ store: Store) throws -> Parts {
         let worker = Worker(store: store, apps: [], options: settings.worker, logger: .quiet)
-        let webhooks = try settings.apps.compactMap { app in
-            try Webhook(app, settings).map { (app.key, Replaceable($0)) }
-        }
+        let parts = try PartOnTrial.ofFeatures.map { try $0.make(settings) }
         let reload = WorkerReload(
             keys: Dictionary(uniqueKeysWithValues: try settings.apps.map { ($0.key, try WorkerReload.Keys($0)) }),
-            webhooks: Dictionary(uniqueKeysWithValues: webhooks), worker: worker)
+            parts: parts.map(\.0), worker: worker)
         return (
             reload.apply,
             {
-                let posts = webhooks.map { canonical($0.1.current) }
-                return "\(canonical(worker.options.current)) \(posts) \(LiveLogLevel.process.current)"
+                let uses = parts.map { $0.uses().map(canonical) }
+                return "\(canonical(worker.options.current)) \(uses) \(LiveLogLevel.process.current)"
             }
         )
     }

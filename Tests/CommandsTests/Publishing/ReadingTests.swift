@@ -113,6 +113,6 @@ struct ReadingTests {
         }
         let totals = WorkerTotals(registry: registry, logger: Logger(label: "test"))
         #expect(totals.byOutcome(.tokens) == ["delivered": 12, "expired": 1])
-        #expect(totals.byOutcome(.webhooks) == [:])
+        #expect(totals.byOutcome(.claims) == [:])
     }
 }

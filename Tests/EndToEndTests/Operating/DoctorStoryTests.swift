@@ -5,13 +5,9 @@ import Testing
 /// What `doctor` finds beside Redis, keys and APNs.
 @Suite("Doctor")
 struct DoctorStoryTests {
-    @Test func `it tries the webhook and the collector, and says what is odd about the settings`() async throws {
+    @Test func `it tries the collector, and says what is odd about the settings`() async throws {
         let receiver = try HTTPSReceiver()
-        let webhook = [
-            "LAMPLIGHTER_APP_WEBHOOK_URL": receiver.url, "LAMPLIGHTER_APP_WEBHOOK_CA_FILE": receiver.caFile,
-            "LAMPLIGHTER_APP_WEBHOOK_SECRET": "hook-secret-0123456789",
-        ]
-        let deployment = try await Deployment.start(environment: webhook)
+        let deployment = try await Deployment.start()
         func doctor(_ change: [String: String], code: Int32 = 0, _ lines: Regex<Substring>...) async throws {
             let checked = try await deployment.run("doctor", environment: change)
             #expect(checked.code == code, "\(checked)")
@@ -23,17 +19,13 @@ struct DoctorStoryTests {
                 "LAMPLIGHTER_TRACES_ENDPOINT": "http://127.0.0.1:\(try freePort())",
                 "LAMPLIGHTER_GATEWAY_HOST": "0.0.0.0",
             ],
-            /! webhook shop +localhost:\d+: the name leads to (?:127\.0\.0\.1|::1), which is not a public address/,
-            /→ webhook\.allow_private: true/, /! traces +http:\/\/127\.0\.0\.1:\d+: .*connect/,
+            /! traces +http:\/\/127\.0\.0\.1:\d+: .*connect/,
             /! gateway TLS +other machines reach this gateway without TLS/)
         #expect(receiver.requests.isEmpty)
         try await doctor(
-            [
-                "LAMPLIGHTER_TRACES_ENDPOINT": collector, "LAMPLIGHTER_TRACES_CA_FILE": receiver.caFile,
-                "LAMPLIGHTER_APP_WEBHOOK_ALLOW_PRIVATE": "true",
-            ],
-            /✓ webhook shop +localhost:\d+ answers/, /✓ traces +https:\/\/localhost:\d+ takes spans/)
-        #expect(receiver.requests.map(\.line) == ["HEAD /hook HTTP/1.1", "POST /v1/traces HTTP/1.1"])
+            ["LAMPLIGHTER_TRACES_ENDPOINT": collector, "LAMPLIGHTER_TRACES_CA_FILE": receiver.caFile],
+            /✓ traces +https:\/\/localhost:\d+ takes spans/)
+        #expect(receiver.requests.map(\.line) == ["POST /v1/traces HTTP/1.1"])
         try await doctor(
             ["LAMPLIGHTER_APP_BUNDLE_ID": "com.example.shop.push-type.liveactivity"], code: 78,
             /LAMPLIGHTER_APP_BUNDLE_ID must be a bundle id without \.push-type\.liveactivity/)

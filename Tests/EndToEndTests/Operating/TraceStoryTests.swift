@@ -47,16 +47,13 @@ struct TraceStoryTests {
         ).status
     }
 
-    @Test func `a publisher's trace goes through gateway and worker to the webhook`() async throws {
+    @Test func `a publisher's trace goes through gateway and worker to the outgoing event`() async throws {
         let collector = try HTTPSReceiver { _ in .status(200, body: Array("{}".utf8)) }
-        let hook = try HTTPSReceiver()
         let deployment = try await Deployment.start(environment: [
             "LAMPLIGHTER_TRACES_ENDPOINT": String(collector.url.dropLast("/hook".count)),
             "LAMPLIGHTER_TRACES_CA_FILE": collector.caFile,
             // Only what the test publishes with a traceparent, so that it can count.
-            "LAMPLIGHTER_TRACES_SAMPLE": "0",
-            "LAMPLIGHTER_APP_WEBHOOK_URL": hook.url, "LAMPLIGHTER_APP_WEBHOOK_SECRET": "hook-secret-0123456789",
-            "LAMPLIGHTER_APP_WEBHOOK_CA_FILE": hook.caFile, "LAMPLIGHTER_APP_WEBHOOK_ALLOW_PRIVATE": "true",
+            "LAMPLIGHTER_TRACES_SAMPLE": "0", "LAMPLIGHTER_EVENTS_KEEP": "100",
         ])
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
@@ -79,8 +76,10 @@ struct TraceStoryTests {
             #expect(span.attributes["lamplighter.app"] == "shop", "\(span.name)")
             #expect(span.attributes["lamplighter.push"] == push, "\(span.name)")
         }
-        try await eventually("the webhook has it") { hook.requests.contains { $0.text.contains("match-1") } }
-        #expect(hook.requests.contains { $0.text.contains(#""traceparent":"00-\#(Self.trace)-\#(page.parent)-01""#) })
+        try await eventually("its event has the trace") {
+            let events = try await deployment.run("events", "--all", "--no-follow", "--json")
+            return events.out.contains(#""traceparent":"00-\#(Self.trace)-\#(page.parent)-01""#)
+        }
         // Nothing of a device, and nothing of what was published.
         let token = Deployment.token(1)
         #expect(!collector.requests.contains { $0.text.contains(token) || $0.text.contains("content-state") })

@@ -90,8 +90,8 @@ struct WorkerFixture {
         senders: [any PlatformSender]? = nil, _ name: String = "w",
         claimAfter: Duration = Self.patience, minInterval: Duration = .zero, pageSize: Int = 1_000,
         concurrency: Int = 48, attempts: Int = 4, budget: HighBudget = HighBudget(), endAfter: Duration? = nil,
-        webhook: WebhookService? = nil, webhooks: WebhookOptions = WebhookOptions(), startHold: Duration = .seconds(10),
-        rate: DeliveryRate? = nil, backoff: Duration = .milliseconds(20), spans: SpanExporter? = nil,
+        tasks: [@Sendable () async -> Void] = [], startHold: Duration = .seconds(10), rate: DeliveryRate? = nil,
+        backoff: Duration = .milliseconds(20), spans: SpanExporter? = nil,
         now: @escaping @Sendable () -> Int64 = bootClock, live: (inout WorkerOptions) -> Void = { _ in }
     ) -> ServiceGroup {
         var options = WorkerOptions(name: name)
@@ -101,13 +101,13 @@ struct WorkerFixture {
         options.startHold = startHold
         options.now = now
         var served = WorkerApp(
-            key: app, bundleID: "com.example.shop", transport: transport, otherTransport: other, webhook: webhook)
+            key: app, bundleID: "com.example.shop", transport: transport, otherTransport: other)
         if let senders { served.senders = senders }
-        let worker = Worker(store: store, apps: [served], options: options, logger: .quiet, spans: spans)
+        let worker = Worker(
+            store: store, apps: [served], options: options, logger: .quiet, spans: spans, tasks: tasks)
         // Live options come by a reload, so that each test of an effect is a test of the reload too.
         options.minInterval = minInterval
         options.budget = budget
-        options.webhooks = webhooks
         options.retries.base = backoff
         options.retries.attempts = attempts
         options.endAfter[app] = endAfter
@@ -126,7 +126,7 @@ struct WorkerFixture {
         _ transport: any PushTransport = ScriptedTransport(), other: (any PushTransport)? = nil,
         senders: [any PlatformSender]? = nil, claimAfter: Duration = Self.patience,
         minInterval: Duration = .zero, pageSize: Int = 1_000, concurrency: Int = 48, budget: HighBudget = HighBudget(),
-        endAfter: Duration? = nil, webhook: WebhookService? = nil, webhooks: WebhookOptions = WebhookOptions(),
+        endAfter: Duration? = nil, tasks: [@Sendable () async -> Void] = [],
         startHold: Duration = .seconds(10), rate: DeliveryRate? = nil, backoff: Duration = .milliseconds(20),
         spans: SpanExporter? = nil, now: @escaping @Sendable () -> Int64 = bootClock,
         live: (inout WorkerOptions) -> Void = { _ in },
@@ -135,7 +135,7 @@ struct WorkerFixture {
         let group = group(
             transport, other: other, senders: senders, claimAfter: claimAfter, minInterval: minInterval,
             pageSize: pageSize,
-            concurrency: concurrency, budget: budget, endAfter: endAfter, webhook: webhook, webhooks: webhooks,
+            concurrency: concurrency, budget: budget, endAfter: endAfter, tasks: tasks,
             startHold: startHold, rate: rate, backoff: backoff, spans: spans, now: now, live: live)
         async let running: Void = group.run()
         let value: T

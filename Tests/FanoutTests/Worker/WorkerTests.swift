@@ -27,6 +27,20 @@ func nowMilliseconds() -> Int64 { wallClock() }
         #expect(!String(decoding: push.payload, as: UTF8.self).contains("0000000000"), "the timestamp is filled in")
     }
 
+    @Test func `a task of another part begins with the worker and ends when it drains`() async throws {
+        let fixture = try await WorkerFixture.start()
+        let steps = Mutex<[String]>([])
+        let task: @Sendable () async -> Void = {
+            steps.withLock { $0.append("begins") }
+            try? await cancelWhenGracefulShutdown { try await Task.sleep(for: .seconds(600)) }
+            steps.withLock { $0.append("ends") }
+        }
+        try await fixture.withWorker(tasks: [task]) {
+            try await eventually("it begins") { steps.withLock { $0 == ["begins"] } }
+        }
+        #expect(steps.withLock(\.self) == ["begins", "ends"])
+    }
+
     @Test func `nobody follows and the push is done`() async throws {
         let fixture = try await WorkerFixture.start()
         let ledger = try await fixture.withWorker(ScriptedTransport()) {

@@ -28,8 +28,6 @@ import Testing
         ("DELETE /api/start-tokens/{attributes_type}/channels", "remove_followers"),
         ("DELETE /api/dead/{push_id}", "drop_dead"),
         ("POST /api/dead/{push_id}/retry", "retry_dead"),
-        ("POST /api/webhook/retry", "retry_events"),
-        ("POST /api/webhook/discard", "discard_events"),
         ("PUT /api/activities/{name}/broadcast", "create_broadcast"),
         ("DELETE /api/activities/{name}/broadcast", "delete_broadcast"),
         ("POST /api/pause", "pause"),

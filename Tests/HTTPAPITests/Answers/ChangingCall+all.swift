@@ -252,21 +252,6 @@ extension ChangingCall {
                 (try await fixture.store.deadLetters.letter(fixture.app, id) == nil).part
             }
         },
-        ChangingCall("POST /api/webhook/retry", repeated: [404]) { fixture, number in
-            let entry = try await fixture.deadEvent(number)
-            return PreparedCall(path: "/api/webhook/retry", body: #"{"entry":"\#(entry)"}"#) {
-                let queue = fixture.store.keys.webhookQueue(try fixture.app)
-                let waiting = try await fixture.store.redis.run("XRANGE", queue, "-", "+").events().events
-                let count = waiting.count { $0.text.contains(#""e\#(number)""#) }
-                return try await fixture.isDead(entry) == (count == 1) ? -1 : count
-            }
-        },
-        ChangingCall("POST /api/webhook/discard", repeated: [404]) { fixture, number in
-            let entry = try await fixture.deadEvent(number)
-            return PreparedCall(path: "/api/webhook/discard", body: #"{"entry":"\#(entry)"}"#) {
-                (try await fixture.isDead(entry) == false).part
-            }
-        },
         ChangingCall("POST /api/pause") { fixture, number in
             PreparedCall(path: "/api/pause", body: #"{"name":"n\#(number)"}"#) {
                 (try await fixture.store.pauses.since(fixture.app, ActivityName("n\(number)")) != nil).part

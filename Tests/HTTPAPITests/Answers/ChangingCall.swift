@@ -58,7 +58,7 @@ struct AnswersFixture: Sendable {
         let proxy = try RedisProxy(to: server)
         defer { proxy.stop() }
         let direct = RedisClient(url: server.socketURL, scripts: Store.scripts, logger: .quiet)
-        let policy = EventPolicy(keep: 100, webhook: [.failed])
+        let policy = EventPolicy(keep: 100, queued: [.failed])
         let store = Store(redis: direct, events: [try AppKey(GatewayFixture.key): policy], clock: { testNow })
         // The direct client loads the scripts, so that the gateway's many new connections need not.
         try await direct.ping()
@@ -115,12 +115,6 @@ struct AnswersFixture: Sendable {
     }
 
     func deadLetter(_ name: String) async throws -> PushID { try await gateway.deadLetter(name) }
-    func deadEvent(_ number: Int) async throws -> String { try await gateway.deadEvent(number) }
-
-    func isDead(_ entry: String) async throws -> Bool {
-        try await store.redis.run("XRANGE", store.keys.deadEvents(try app), .string(entry), .string(entry)).count > 0
-    }
-
     /// Puts a follower into quarantine.
     func quarantine(_ name: String) async throws {
         let place = TokenPlace.activity(try ActivityName(name))
@@ -174,13 +168,5 @@ extension GatewayFixture {
         ])
         try await store.deadLetters.enlist(try app, name, [id])
         return id
-    }
-
-    /// An event that the webhook did not take.
-    func deadEvent(_ number: Int) async throws -> String {
-        try await store.redis.run(
-            "XADD", store.keys.deadEvents(try app), "*", "id", "e\(number)", "type", "failed", "event",
-            #"{"id":"e\#(number)","type":"failed","app":"a","at":"2026-11-21T18:00:00.000Z"}"#, "reason", "HTTP 422"
-        ).string()
     }
 }

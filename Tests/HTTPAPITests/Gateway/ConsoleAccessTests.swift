@@ -8,7 +8,7 @@ import Testing
 @testable import HTTPAPI
 @testable import Store
 
-/// The pages about the app itself: credentials, schemas, events, settings.
+/// The pages about the app itself: credentials, schemas, settings.
 @Suite struct ConsoleAccessTests {
     private func signedIn(_ gateway: GatewayFixture) async throws -> (browser: ConsoleBrowser, csrf: String) {
         var browser = ConsoleBrowser(gateway)
@@ -145,32 +145,6 @@ import Testing
             #expect(asked.status == 200 && asked.text.contains("It would not get the next update"), "\(asked.text)")
             let unasked = try await browser.get("/console/devices/nobody")
             #expect(unasked.status == 404 && unasked.text.contains("This device is not known"), "\(unasked.text)")
-        }
-    }
-
-    @Test func `without a webhook no page says that it took the events`() async throws {
-        try await GatewayFixture.run { gateway in
-            let (browser, _) = try await ConsoleBrowser.start(gateway)
-            let page = try await browser.get("/console/events").text
-            #expect(page.contains("The app has no webhook") && !page.contains("has taken"), "\(page)")
-        }
-    }
-
-    @Test func `events that the webhook did not take are tried again or dropped`() async throws {
-        try await GatewayFixture.run(events: WebhookCallTests.policy) { gateway in
-            for number in 1...3 { _ = try await gateway.deadEvent(number) }
-            let (browser, csrf) = try await signedIn(gateway)
-            let page = try await browser.get("/console/events").text
-            #expect(page.contains("The webhook takes events.") && page.contains(">3</strong>"), "\(page)")
-            let start = try #require(page.firstRange(of: #"name="entry" value=""#)).upperBound
-            let entry = String(page[start...].prefix { $0 != "\"" })
-            let retried = try await browser.post("/console/events", ["csrf": csrf, "entry": entry, "to": "retry"])
-            #expect(retried.header("location")?.contains("events-retried") == true)
-            let asked = try await browser.post("/console/events", ["csrf": csrf, "to": "drop"])
-            #expect(asked.text.contains("Drop all undelivered events?"))
-            _ = try await browser.post("/console/events", ["csrf": csrf, "to": "drop", "confirmed": "yes"])
-            let after = try await gateway.send("GET", "/api/webhook").text
-            #expect(after.contains(#""waiting":1,"dead":0"#), "\(after)")
         }
     }
 

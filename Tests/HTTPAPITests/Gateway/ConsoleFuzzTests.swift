@@ -59,7 +59,6 @@ import Testing
         "/console/credentials/{credential}/revoke": question,
         "/console/schemas": Form(fields: ["attributes_type", "document"], bases: [[("attributes_type", "T")]]),
         "/console/schemas/{type}": Form(fields: ["document"]), "/console/schemas/{type}/delete": question,
-        "/console/events": Form(fields: ["entry", "to"]),
         "/console/quarantine": Form(
             fields: ["key", "place", "to", "confirmed"] + bulk.fields,
             bases: [[("confirmed", "yes")], [("do", "release"), ("confirmed", "yes")]]),

@@ -159,6 +159,18 @@ import Testing
         }
     }
 
+    @Test func `a publish marks its push only if the app has outgoing events`() async throws {
+        for policy in [nil, EventPolicy(keep: 100)] {
+            try await GatewayFixture.run(events: policy) { gateway in
+                let reply = try await gateway.publish(
+                    publishText(activity: #"{"name":"match-42","event":"update","content_state":{}}"#))
+                #expect(reply.status == 202)
+                let record = try await gateway.record(of: reply, name: "match-42")
+                #expect((record.text("tell") == nil) == (policy == nil))
+            }
+        }
+    }
+
     @Test func `an end that is cancelled before it was sent leaves its name open`() async throws {
         try await GatewayFixture.run { gateway in
             try await gateway.follow("order-1")

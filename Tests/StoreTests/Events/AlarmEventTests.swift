@@ -111,11 +111,13 @@ import Testing
         #expect(try await fixture.told().isEmpty)
     }
 
-    @Test func `a webhook is not told that it fails itself`() async throws {
-        let fixture = try await Fixture(EventPolicy(keep: 10, webhook: [.alarmRaised, .alarmCleared]))
-        try await fixture.store.alarms.raise(fixture.app, .webhook, "HTTP 503")
+    @Test func `an alarm that nobody takes events from the queue is not put into it`() async throws {
+        let fixture = try await Fixture(EventPolicy(keep: 10, queued: [.alarmRaised, .alarmCleared]))
+        let kind = Alarm.Kind("queue", title: "Queue", log: "", meaning: "", ends: "", isQueued: false)
+        try await fixture.store.alarms.raise(fixture.app, kind, "HTTP 503")
         try await fixture.store.alarms.raise(fixture.app, .credentials, "InvalidProviderToken")
         #expect(try await fixture.told().count == 2)
-        #expect(try await fixture.store.webhooks.status(fixture.app).waiting == 1)
+        let length = RedisCommand("XLEN", fixture.store.keys.eventQueue(fixture.app))
+        #expect(try await fixture.store.redis.send(length).integer() == 1)
     }
 }

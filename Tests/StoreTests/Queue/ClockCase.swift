@@ -133,12 +133,17 @@ struct ClockCase: Sendable, CustomTestStringConvertible, CustomStringConvertible
                 return lease == nil ? ClockFixture.lease : .zero
             }
         },
-        ClockCase("the lease of a webhook", ["app-lease"], ClockFixture.lease) { fixture in
-            let queue = fixture.store.webhookQueue()
-            _ = try await queue.hold(fixture.app, owner: "w1", for: ClockFixture.lease)
-            let key = fixture.store.keys.webhookLease(fixture.app)
+        ClockCase("the lease of an app's work", ["app-lease"], ClockFixture.lease) { fixture in
+            let key = fixture.store.keys.key("work:{\(fixture.app)}:lease")
+            func hold(_ owner: RedisArgument) async throws -> Bool {
+                try await fixture.store.redis.run(
+                    Lua.appLease, keys: ["lease": key],
+                    ["owner": owner, "length": .int(ClockFixture.lease.milliseconds)]
+                ).isOne()
+            }
+            _ = try await hold("w1")
             return {
-                if try await queue.hold(fixture.app, owner: "w2", for: ClockFixture.lease) { return .zero }
+                if try await hold("w2") { return .zero }
                 return .milliseconds(try await fixture.store.redis.send(RedisCommand("PTTL", key)).integer())
             }
         },

@@ -4,7 +4,7 @@ import Settings
 extension ProcessFeature {
     static let appAttest = ProcessFeature(
         app: { app, served in served.attestation = try app.attestation() },
-        findings: { app in
+        findings: { app, _ in
             guard let team = app[.attestationTeamID], team.utf8.count != 10 else { return [] }
             let path = AppField.attestationTeamID.path
             let remedy = "set it to the ten letters and digits of developer.apple.com/account"

@@ -2,17 +2,11 @@ import Store
 import StrictJSON
 
 extension StatusLine {
-    static let intake = StatusLine(
-        key: "intake",
-        json: { app in
-            ["waiting": .integer(waiting(app)), "oldest_ms": .integer(oldest(app))]
-        },
-        text: { app in
-            guard waiting(app) > 0 else { return nil }
-            let entries = Terminal.counted(waiting(app), "entry", "entries")
-            return "\(entries) of the intake without an answer, the first \(ago(oldest(app)))"
-        })
-
-    private static func waiting(_ app: Snapshot.App) -> Int { Int(app[count: .intakeWaiting]) }
-    private static func oldest(_ app: Snapshot.App) -> Int { Int(app[count: .intakeOldest] * 1_000) }
+    static let intake = StatusLine(key: "intake") { _, app, _ in
+        let (waiting, oldest) = (Int(app[count: .intakeWaiting]), Int(app[count: .intakeOldest] * 1_000))
+        let entries = Terminal.counted(waiting, "entry", "entries")
+        let text = "\(entries) of the intake without an answer, the first \(ago(oldest))"
+        return Found(
+            json: ["waiting": .integer(waiting), "oldest_ms": .integer(oldest)], text: waiting > 0 ? text : nil)
+    }
 }

@@ -4,7 +4,7 @@ import Store
 /// The page of `watch` as lines of text, for a terminal of any size. It reads nothing and draws nothing.
 struct WatchScreen {
     static let parts: [Snapshot.Part] = [
-        .depths, .ages, .deadLetters, .quarantine, .webhooks, .load, .alarms, .pauses, .heartbeats, .pushes,
+        .depths, .ages, .deadLetters, .quarantine, .counts, .load, .alarms, .pauses, .heartbeats, .pushes,
     ]
 
     var snapshot: Snapshot
@@ -115,12 +115,14 @@ struct WatchScreen {
             let what = pause.name.map { "name \($0) of app \(pause.app)" } ?? "app \(pause.app)"
             lines.append("! \(what) is paused, since \(age(snapshot.now - pause.since))")
         }
-        for app in snapshot.apps where app.deadLetters + app.quarantinedNames + app.webhook.dead > 0 {
-            let parts = [
+        for app in snapshot.apps {
+            var parts = [
                 (app.deadLetters, "pushes with dead letters"), (app.quarantinedNames, "names in quarantine"),
-                (app.webhook.dead, "dead events"),
-            ].filter { $0.0 > 0 }.map { "\(Terminal.grouped($0.0)) \($0.1)" }
-            lines.append("! app \(app.key): \(parts.joined(separator: ", "))")
+            ]
+            for count in FleetCount.all { if let what = count.decides { parts.append((Int(app[count: count]), what)) } }
+            let shown = parts.filter { $0.0 > 0 }.map { "\(Terminal.grouped($0.0)) \($0.1)" }
+            if shown.isEmpty { continue }
+            lines.append("! app \(app.key): \(shown.joined(separator: ", "))")
         }
         return lines.isEmpty ? lines : [""] + lines
     }

@@ -26,7 +26,7 @@ struct HealthCalls: CallGroup {
         metrics.keep(apps)
         metrics.certificate(expiresAt: configuration.certificateExpiresAt)
         let snapshot = await store.partialSnapshot(apps, GatewayMetrics.parts)
-        metrics.record(snapshot) { store.events.isOn($0) }
+        metrics.record(snapshot)
         return Answer(200, text: registry.text(), type: Answer.prometheusType)
     }
 }

@@ -1,4 +1,4 @@
--- Takes or prolongs a lease of an app for work that one process does, such as to send its webhook, or gives it back.
+-- Takes or prolongs a lease of an app for work that one process does, such as to send its events, or gives it back.
 -- key lease: the owner, string
 -- arguments owner, length: the caller, and how long the lease is to be, ms; 0 = it is given back
 -- Returns 1, or 0 if another owner has it.

@@ -12,7 +12,7 @@ import Testing
             func explained() async throws -> String {
                 try await gateway.send("GET", "/api/activities/match-42/channels/device-1").text
             }
-            for kind in [Alarm.Kind.webhook, .pruneGuard, .manyUnregistered, .clock, .expired, .broadcast] {
+            for kind in [Alarm.Kind.pruneGuard, .manyUnregistered, .clock, .expired, .broadcast] {
                 try await alarms.raise(app, kind, "of something else")
                 #expect(try await !explained().contains("Alarm"), "\(kind)")
             }

@@ -8,7 +8,7 @@ import Testing
 
 /// The calls about an app's webhook.
 @Suite struct WebhookCallTests {
-    static let policy = EventPolicy(keep: 100, webhook: [.failed, .alarmRaised])
+    static let policy = EventPolicy(keep: 100, queued: [.failed, .alarmRaised])
 
     /// Adds events to the webhook's queue and gives them up.
     private func dead(_ count: Int, _ gateway: GatewayFixture) async throws -> [DeadEvent] {
@@ -16,7 +16,7 @@ import Testing
         for number in 0..<count {
             try await store.redis.send(
                 RedisCommand(
-                    "XADD", store.keys.webhookQueue(app), "*", "id", "e\(number)", "type", "failed", "event",
+                    "XADD", store.keys.eventQueue(app), "*", "id", "e\(number)", "type", "failed", "event",
                     #"{"id":"e\#(number)","type":"failed","app":"\#(app)","at":"2026-11-21T18:00:00.000Z"}"#))
         }
         let queue = store.webhookQueue()
@@ -96,15 +96,99 @@ import Testing
         }
     }
 
-    @Test func `a publish marks its push only if the app has outgoing events`() async throws {
-        for policy in [nil, Self.policy] {
-            try await GatewayFixture.run(events: policy) { gateway in
-                let reply = try await gateway.publish(
-                    publishText(activity: #"{"name":"match-42","event":"update","content_state":{}}"#))
-                #expect(reply.status == 202)
-                let record = try await gateway.record(of: reply, name: "match-42")
-                #expect((record.text("tell") == nil) == (policy == nil))
-            }
+    @Test func `an app without outgoing events has no numbers of a webhook`() async throws {
+        try await GatewayFixture.run { gateway in
+            let metrics = try await gateway.send("GET", "/metrics", user: nil).text
+            #expect(!metrics.contains("lamplighter_fleet_webhook_dead{"))
         }
+    }
+
+    @Test func `a credential for some names opens neither the calls nor the page`() async throws {
+        try await GatewayFixture.run(events: Self.policy) { gateway in
+            let secret = try await CredentialTests.create(
+                gateway, #"{"id":"m","scopes":["read","operate"],"name_prefix":"match-"}"#)
+            let user = "\(GatewayFixture.key):\(secret)"
+            #expect(try await gateway.send("GET", "/api/webhook", user: user).status == 403)
+            var browser = ConsoleBrowser(gateway)
+            _ = try await browser.signIn(GatewayFixture.key, secret)
+            #expect(try await browser.get("/console/events").status == 403)
+        }
+    }
+}
+
+/// The page of the events that the webhook did not take.
+@Suite struct EventsPageTests {
+    @Test func `without a webhook no page says that it took the events`() async throws {
+        try await GatewayFixture.run { gateway in
+            let (browser, _) = try await ConsoleBrowser.start(gateway)
+            let page = try await browser.get("/console/events").text
+            #expect(page.contains("The app has no webhook") && !page.contains("has taken"), "\(page)")
+        }
+    }
+
+    @Test func `events that the webhook did not take are tried again or dropped`() async throws {
+        try await GatewayFixture.run(events: WebhookCallTests.policy) { gateway in
+            for number in 1...3 { _ = try await gateway.deadEvent(number) }
+            let (browser, csrf) = try await ConsoleBrowser.start(gateway)
+            let page = try await browser.get("/console/events").text
+            #expect(page.contains("The webhook takes events.") && page.contains(">3</strong>"), "\(page)")
+            let start = try #require(page.firstRange(of: #"name="entry" value=""#)).upperBound
+            let entry = String(page[start...].prefix { $0 != "\"" })
+            let retried = try await browser.post("/console/events", ["csrf": csrf, "entry": entry, "to": "retry"])
+            #expect(retried.header("location")?.contains("events-retried") == true)
+            let asked = try await browser.post("/console/events", ["csrf": csrf, "to": "drop"])
+            #expect(asked.text.contains("Drop all undelivered events?"))
+            _ = try await browser.post("/console/events", ["csrf": csrf, "to": "drop", "confirmed": "yes"])
+            let after = try await gateway.send("GET", "/api/webhook").text
+            #expect(after.contains(#""waiting":1,"dead":0"#), "\(after)")
+        }
+    }
+}
+
+extension ChangingCall {
+    static let webhooks: [ChangingCall] = [
+        ChangingCall("POST /api/webhook/retry", repeated: [404]) { fixture, number in
+            let entry = try await fixture.deadEvent(number)
+            return PreparedCall(path: "/api/webhook/retry", body: #"{"entry":"\#(entry)"}"#) {
+                let queue = fixture.store.keys.eventQueue(try fixture.app)
+                let waiting = try await fixture.store.redis.run("XRANGE", queue, "-", "+").events().events
+                let count = waiting.count { $0.text.contains(#""e\#(number)""#) }
+                return try await fixture.isDead(entry) == (count == 1) ? -1 : count
+            }
+        },
+        ChangingCall("POST /api/webhook/discard", repeated: [404]) { fixture, number in
+            let entry = try await fixture.deadEvent(number)
+            return PreparedCall(path: "/api/webhook/discard", body: #"{"entry":"\#(entry)"}"#) {
+                (try await fixture.isDead(entry) == false).part
+            }
+        },
+    ]
+}
+
+extension ActionWordsTests {
+    static let webhooks = [
+        ("POST /api/webhook/retry", "retry_events"), ("POST /api/webhook/discard", "discard_events"),
+    ]
+}
+
+extension ConsoleFuzzTests {
+    static let webhooks = ("/console/events", Form(fields: ["entry", "to"]))
+}
+
+extension AnswersFixture {
+    fileprivate func deadEvent(_ number: Int) async throws -> String { try await gateway.deadEvent(number) }
+
+    fileprivate func isDead(_ entry: String) async throws -> Bool {
+        try await store.redis.run("XRANGE", store.keys.deadEvents(try app), .string(entry), .string(entry)).count > 0
+    }
+}
+
+extension GatewayFixture {
+    /// An event that the webhook did not take.
+    fileprivate func deadEvent(_ number: Int) async throws -> String {
+        try await store.redis.run(
+            "XADD", store.keys.deadEvents(try app), "*", "id", "e\(number)", "type", "failed", "event",
+            #"{"id":"e\#(number)","type":"failed","app":"a","at":"2026-11-21T18:00:00.000Z"}"#, "reason", "HTTP 422"
+        ).string()
     }
 }

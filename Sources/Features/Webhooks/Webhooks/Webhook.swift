@@ -15,6 +15,8 @@ public struct Webhook: Sendable {
     public var allowsPrivateAddresses = false
     /// For the whole request.
     public var timeout: Duration = .seconds(10)
+    /// An event that waits longer than this when an attempt fails becomes a dead event.
+    public var giveUpAfter: Duration = .seconds(86_400)
 
     /// The bytes of an answer that are read. The rest is not needed to know its status.
     private static let mostAnswer = 16 << 10

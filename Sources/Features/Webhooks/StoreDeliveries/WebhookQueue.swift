@@ -27,7 +27,7 @@ public struct WebhookQueue: Sendable {
 
     /// How the last attempt failed; nil if it did not.
     public func failure(_ app: AppKey) async throws(StoreError) -> WebhookFailure? {
-        WebhookFailure(try await redis.hash(keys.webhookState(app)))
+        WebhookFailure(try await redis.hash(keys.eventQueueState(app)))
     }
 
     /// Gives the lease back, so that another worker need not wait for its end.
@@ -44,7 +44,7 @@ public struct WebhookQueue: Sendable {
 
     /// The oldest events, at most `limit`. Waits two seconds for the first one; empty then, or after `interrupt`.
     public func read(_ app: AppKey, limit: Int) async throws(StoreError) -> [StoredEvent] {
-        let queue = keys.webhookQueue(app)
+        let queue = keys.eventQueue(app)
         let (events, unreadable) = try await connection.read(queue, after: "0", limit: limit, waiting: Self.block)
         if !unreadable.isEmpty { try await redis.run("XDEL", queue, unreadable.map { .string($0) }) }
         return events
@@ -55,16 +55,16 @@ public struct WebhookQueue: Sendable {
     public func delivered(
         _ app: AppKey, _ events: ArraySlice<StoredEvent>, endsFailure: Bool
     ) async throws(StoreError) {
-        var commands = [RedisCommand("XDEL", keys.webhookQueue(app), events.map { .string($0.entry) })]
+        var commands = [RedisCommand("XDEL", keys.eventQueue(app), events.map { .string($0.entry) })]
         if endsFailure {
-            commands.append(RedisCommand("HDEL", keys.webhookState(app), "since", "attempts", "reason", "next"))
+            commands.append(RedisCommand("HDEL", keys.eventQueueState(app), "since", "attempts", "reason", "next"))
         }
         _ = try await redis.atOnce(commands)
     }
 
     public func failed(_ app: AppKey, _ failure: WebhookFailure) async throws(StoreError) {
         try await redis.run(
-            "HSET", keys.webhookState(app), "since", .int(failure.since), "attempts", .int(failure.attempts),
+            "HSET", keys.eventQueueState(app), "since", .int(failure.since), "attempts", .int(failure.attempts),
             "reason", .string(failure.reason), "next", .int(failure.next))
     }
 
@@ -74,14 +74,14 @@ public struct WebhookQueue: Sendable {
     ) async throws(StoreError) {
         if events.isEmpty { return }
         let dead = keys.deadEvents(app)
-        let trim: [RedisArgument] = ["MAXLEN", "~", .int(Events.mostWaiting), "*", "reason", .string(reason)]
+        let trim: [RedisArgument] = ["MAXLEN", "~", .int(Events.mostQueued), "*", "reason", .string(reason)]
         let adds = events.map { event in
             RedisCommand("XADD", dead, trim + ["added", .int(event.addedAt)] + event.fields)
         }
         _ = try await redis.atOnce(
             adds + [
                 RedisCommand("PEXPIRE", dead, .int(keys.retention)),
-                RedisCommand("XDEL", keys.webhookQueue(app), events.map { .string($0.entry) }),
+                RedisCommand("XDEL", keys.eventQueue(app), events.map { .string($0.entry) }),
             ])
     }
 
@@ -91,7 +91,7 @@ public struct WebhookQueue: Sendable {
         var count = 0
         while true {
             let found = try await redis.run(
-                "XRANGE", keys.webhookQueue(app), "-", .string("(\(max(time, 1))-0"), "COUNT", .int(Self.step))
+                "XRANGE", keys.eventQueue(app), "-", .string("(\(max(time, 1))-0"), "COUNT", .int(Self.step))
             let events = try found.events().events
             try await giveUp(app, events[...], reason: reason)
             count += events.count

@@ -56,19 +56,13 @@ public struct Webhooks: Sendable {
 
     package let redis: RedisClient
     package let keys: Keyspace
-    /// Epoch milliseconds.
-    package let clock: @Sendable () -> Int64
 
-    package init(redis: RedisClient, keys: Keyspace, clock: @escaping @Sendable () -> Int64) {
-        self.redis = redis
-        self.keys = keys
-        self.clock = clock
-    }
+    package init(redis: RedisClient, keys: Keyspace) { (self.redis, self.keys) = (redis, keys) }
 
     public func status(_ app: AppKey) async throws(StoreError) -> WebhookStatus {
         let (waiting, dead, state) = try await redis.run([
-            RedisCommand("XLEN", keys.webhookQueue(app)), RedisCommand("XLEN", keys.deadEvents(app)),
-            RedisCommand("HGETALL", keys.webhookState(app)),
+            RedisCommand("XLEN", keys.eventQueue(app)), RedisCommand("XLEN", keys.deadEvents(app)),
+            RedisCommand("HGETALL", keys.eventQueueState(app)),
         ]).values(.integer("waiting events"), .integer("dead events"), .hash("state"))
         return WebhookStatus(
             waiting: waiting, dead: dead, dropped: state.number("dropped") ?? 0, failure: WebhookFailure(state))
@@ -90,7 +84,7 @@ public struct Webhooks: Sendable {
     /// - Returns: how many there were.
     public func retry(_ app: AppKey, _ entry: String? = nil) async throws(StoreError) -> Int {
         try await each(app, entry) { event in
-            [RedisCommand("XADD", keys.webhookQueue(app), ["*"] + event.fields)]
+            [RedisCommand("XADD", keys.eventQueue(app), ["*"] + event.fields)]
         }
     }
 
@@ -118,6 +112,21 @@ public struct Webhooks: Sendable {
             if entry != nil || entries.count < Self.step { return count }
         }
     }
+}
+
+extension Keyspace {
+    /// Events that the webhook did not take.
+    package func deadEvents(_ app: AppKey) -> RedisKey { key("wh:{\(app)}:dead") }
+    /// The worker that sends to the webhook.
+    package func webhookLease(_ app: AppKey) -> RedisKey { key("wh:{\(app)}:lease") }
+}
+
+extension Alarm.Kind {
+    /// The app's webhook does not take its events.
+    public static let webhook = Alarm.Kind(
+        "webhook", title: "Webhook", log: "the app's webhook does not take events: they are kept for a while",
+        meaning: "The webhook answers no 2xx. Events wait for it.", ends: "It ends with the first event it takes.",
+        isQueued: false)
 }
 
 extension WebhookFailure {

@@ -1,7 +1,6 @@
 import Testing
-import Webhooks
 
-@testable import Fanout
+@testable import Webhooks
 
 /// Which events go into a request, and what an answer means for them.
 @Suite struct WebhookBatchTests {

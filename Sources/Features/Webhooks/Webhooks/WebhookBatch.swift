@@ -1,5 +1,3 @@
-import Webhooks
-
 /// Decides which events of a webhook's queue go into the next request, and what an answer means for them. A value,
 /// without clock or I/O.
 ///

@@ -6,6 +6,7 @@ import ServiceLifecycle
 import Synchronization
 import TestSupport
 import Testing
+import Threads
 import Webhooks
 
 @testable import Fanout
@@ -14,12 +15,24 @@ import Webhooks
 
 /// Outgoing events of real pushes, from Redis to a real server over TLS.
 @Suite struct WebhookStoryTests {
-    private static let policy = EventPolicy(keep: 1_000, webhook: Set(OutgoingEvent.Kind.allCases))
+    private static let policy = EventPolicy(keep: 1_000, queued: Set(OutgoingEvent.Kind.allCases))
 
     private static let gone = PushOutcome.rejected(
         Rejection(status: 410, reason: .known(.unregistered), timestamp: nowMilliseconds()))
 
-    private func service(_ receiver: HTTPSReceiver) -> WebhookService { WebhookService(webhook(receiver)) }
+    /// The work of a worker that sends to the receiver. The pauses between attempts are so short that a test can wait.
+    private func sender(
+        _ fixture: WorkerFixture, _ live: Replaceable<Webhook>, of process: String = "w"
+    ) -> [@Sendable () async -> Void] {
+        let sender = WebhookSender(
+            store: fixture.store, app: fixture.app, live: live, process: process, longestPause: .milliseconds(50),
+            logger: .quiet)
+        return [sender.run]
+    }
+
+    private func sender(_ fixture: WorkerFixture, _ receiver: HTTPSReceiver) -> [@Sendable () async -> Void] {
+        sender(fixture, Replaceable(webhook(receiver)))
+    }
 
     private func webhook(_ receiver: HTTPSReceiver) -> Webhook {
         var webhook = Webhook(url: receiver.url, secret: "hook-secret-0123456789")
@@ -27,13 +40,6 @@ import Webhooks
         webhook.allowsPrivateAddresses = true
         webhook.timeout = .seconds(60)
         return webhook
-    }
-
-    /// Pauses that a test can wait for.
-    private var quick: WebhookOptions {
-        var options = WebhookOptions()
-        options.longestPause = .milliseconds(50)
-        return options
     }
 
     /// The ids of the events that the server has accepted, in order.
@@ -56,7 +62,7 @@ import Webhooks
         let transport = ScriptedTransport { token, _ in
             WorkerFixture.number(token) == 0 ? Self.gone : .accepted
         }
-        try await fixture.withWorker(transport, webhook: service(receiver)) {
+        try await fixture.withWorker(transport, tasks: sender(fixture, receiver)) {
             let first = try await fixture.publish()
             #expect(try await fixture.finished(first).pruned == 1)
             let second = try await fixture.publish()
@@ -78,7 +84,7 @@ import Webhooks
         let fixture = try await WorkerFixture.start(events: Self.policy)
         try await fixture.track(0..<1)
         let receiver = try HTTPSReceiver { _ in .status(503) }
-        try await fixture.withWorker(ScriptedTransport(), webhook: service(receiver), webhooks: quick) {
+        try await fixture.withWorker(ScriptedTransport(), tasks: sender(fixture, receiver)) {
             let ids = [try await fixture.publish(), try await fixture.publish(), try await fixture.publish()]
             for id in ids { _ = try await fixture.finished(id) }
             try await eventually("it is tried again and again") { receiver.requests.count > 5 }
@@ -98,10 +104,11 @@ import Webhooks
         let fixture = try await WorkerFixture.start(events: Self.policy)
         try await fixture.track(0..<1)
         let receiver = try HTTPSReceiver { _ in .status(500) }
-        var options = quick
-        options.giveUpAfter = .milliseconds(1)
+        var impatient = webhook(receiver)
+        impatient.giveUpAfter = .milliseconds(1)
+        let tasks = sender(fixture, Replaceable(impatient))
         let webhooks = fixture.store.webhooks
-        try await fixture.withWorker(ScriptedTransport(), webhook: service(receiver), webhooks: options) {
+        try await fixture.withWorker(ScriptedTransport(), tasks: tasks) {
             let id = try await fixture.publish()
             try await eventually("it is given up") { try await webhooks.status(fixture.app).dead == 1 }
             let dead = try await webhooks.dead(fixture.app, after: nil, limit: 10)
@@ -131,7 +138,7 @@ import Webhooks
             for id in ids { _ = try await fixture.finished(try await fixture.publish(id: id)) }
             try await eventually("all are told") { try await stream(fixture).count == ids.count }
         }
-        try await fixture.withWorker(ScriptedTransport(), webhook: service(receiver), webhooks: quick) {
+        try await fixture.withWorker(ScriptedTransport(), tasks: sender(fixture, receiver)) {
             try await eventually("the queue is empty") {
                 try await fixture.store.webhooks.status(fixture.app) == WebhookStatus(dead: 1)
             }
@@ -146,7 +153,10 @@ import Webhooks
         let fixture = try await WorkerFixture.start(events: Self.policy)
         try await fixture.track(0..<1)
         let receiver = try HTTPSReceiver()
-        let groups = ["one", "two"].map { fixture.group(ScriptedTransport(), $0, webhook: service(receiver)) }
+        let groups = ["one", "two"].map { name in
+            fixture.group(
+                ScriptedTransport(), name, tasks: sender(fixture, Replaceable(webhook(receiver)), of: name))
+        }
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             for group in groups { tasks.addTask { try await group.run() } }
             var expected: [String] = []
@@ -176,54 +186,16 @@ import Webhooks
         let fixture = try await WorkerFixture.start(events: Self.policy)
         try await fixture.track(0..<1)
         let receiver = try HTTPSReceiver()
-        let current = Mutex(webhook(receiver))
-        let service = WebhookService { current.withLock { $0 } }
-        try await fixture.withWorker(ScriptedTransport(), webhook: service) {
+        let live = Replaceable(webhook(receiver))
+        try await fixture.withWorker(ScriptedTransport(), tasks: sender(fixture, live)) {
             let lease = RedisCommand("PTTL", fixture.store.keys.webhookLease(fixture.app))
             func left() async throws -> Int { try await fixture.store.redis.send(lease).integer() }
             try await eventually("the lease is taken") { try await left() > 0 }
             #expect(try await left() <= 80_000)
-            current.withLock { $0.timeout = .seconds(600) }
+            live.change { $0.timeout = .seconds(600) }
             try await eventually("the lease outlasts a request") { try await left() > 600_000 }
             let id = try await fixture.publish()
             try await eventually("the event is sent") { ids(receiver) == ["\(id).1"] }
-        }
-    }
-
-    /// The worker that made the push final died before it moved the event.
-    @Test func `a push that a dead worker finished is told by the next one`() async throws {
-        let fixture = try await WorkerFixture.start(events: Self.policy)
-        try await fixture.track(0..<1)
-        try await fixture.store.queue.prepare([fixture.app])
-        let id = try await fixture.publish()
-        let reader = fixture.reader()
-        let found = try await reader.read(
-            .namesHigh, [fixture.app], consumer: "dead", count: 10, block: .milliseconds(100))
-        reader.close()
-        #expect(found.entries.count == 1)
-        let claim = try await fixture.claimed(id)
-        var page = Settlement(range: claim.lease.bounds)
-        page.targets = 1
-        page.count(.delivered)
-        _ = try await fixture.store.sweeps.settle(claim.lease, for: .seconds(10), page)
-        #expect(try await stream(fixture).isEmpty)
-        try await fixture.ageEntries(.namesHigh)
-        try await fixture.withWorker(ScriptedTransport()) {
-            try await eventually("it is told") { try await stream(fixture) == ["\(id).1"] }
-        }
-    }
-
-    @Test func `a push that a gateway cancels is told at once`() async throws {
-        let fixture = try await WorkerFixture.start(events: Self.policy)
-        try await fixture.track(0..<1)
-        let transport = ScriptedTransport { _, _ in WaitingTests.busy(retryAfter: 600) }
-        try await fixture.withWorker(transport) {
-            let id = try await fixture.publish()
-            try await fixture.swept(id)
-            _ = try await fixture.store.pushes.cancel(fixture.app, id)
-            try await eventually("it is told", within: .seconds(20)) {
-                try await stream(fixture) == ["\(id).1"]
-            }
         }
     }
 }

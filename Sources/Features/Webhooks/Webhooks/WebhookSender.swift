@@ -1,13 +1,13 @@
-import LiveActivity
-import Logging
+public import LiveActivity
+public import Logging
+import Metrics
 import ServiceLifecycle
-import Store
-import Threads
-import Webhooks
+public import Store
+public import Threads
 
 /// Sends an app's outgoing events to its webhook while this worker runs. One worker at a time does so, under a lease.
 /// Another takes over when it ends or stalls; events whose answer it did not write down are sent again.
-struct WebhookSender: Sendable {
+public struct WebhookSender: Sendable {
     /// The pauses while the webhook fails.
     private static let backoff = Backoff(first: .seconds(1), cap: .seconds(300))
     /// The part of a lease that is more than a request can take.
@@ -17,32 +17,52 @@ struct WebhookSender: Sendable {
     /// A failure is an alarm from then on.
     private static let alarmAfter: Duration = .seconds(60)
 
-    let store: Store
-    let app: AppKey
-    let webhook: WebhookService
-    let live: Replaceable<WorkerOptions>
-    let owner: String
-    let metrics: WorkerMetrics
-    let drain: Drain
-    let logger: Logger
+    private let store: Store
+    private let app: AppKey
+    private let live: Replaceable<Webhook>
+    private let owner: String
+    /// The longest pause between attempts.
+    private let longestPause: Duration
+    private let counters: [Outcome: Counter]
+    private let logger: Logger
 
-    private var options: WebhookOptions { live.current.webhooks }
-    private var isEnding: Bool { drain.isOn || Task.isCancelled }
+    /// The outcome of events.
+    private enum Outcome: String, CaseIterable { case delivered, retried, dead }
+    public static let metric = "lamplighter_webhook_events_total"
 
-    /// Runs until the drain begins. A request in flight is finished.
-    func run() async {
+    /// - Parameters:
+    ///   - live: the webhook. A reload may replace it. It is read once for a request and its lease.
+    ///   - process: the name of the worker. A random part is added, so that two senders never have the same lease.
+    ///   - longestPause: tests shorten it
+    public init(
+        store: Store, app: AppKey, live: Replaceable<Webhook>, process: String,
+        longestPause: Duration = .seconds(300), logger: Logger
+    ) {
+        (self.store, self.app, self.live, self.longestPause, self.logger) = (store, app, live, longestPause, logger)
+        owner = "\(process)-\(PushID.random().description.prefix(8))"
+        counters = Dictionary(
+            uniqueKeysWithValues: Outcome.allCases.map { outcome in
+                let labels = [("app", app.rawValue), ("outcome", outcome.rawValue)]
+                return (outcome, Counter(label: Self.metric, dimensions: labels))
+            })
+    }
+
+    private var isEnding: Bool { Task.isShuttingDownGracefully || Task.isCancelled }
+
+    /// Runs until the shutdown begins. A request in flight is finished.
+    public func run() async {
         let queue = store.webhookQueue()
         await withTaskCancellationOrGracefulShutdownHandler {
             var batch = WebhookBatch()
             while !isEnding {
                 do throws(StoreError) {
-                    let target = webhook.current
+                    let target = live.current
                     guard try await queue.hold(app, owner: owner, for: target.timeout + Self.margin) else {
                         await sleep(Self.look)
                         continue
                     }
                     let failure = try await queue.failure(app)
-                    if let pause = failure?.pause(now: store.time.now(), longest: options.longestPause) {
+                    if let pause = failure?.pause(now: store.time.now(), longest: longestPause) {
                         await sleep(min(Self.look, pause))
                         continue
                     }
@@ -81,24 +101,24 @@ struct WebhookSender: Sendable {
         case .delivered(let refused, let refusal):
             try await queue.giveUp(app, waiting[..<refused], reason: refusal)
             try await queue.delivered(app, waiting[chosen], endsFailure: failure != nil)
-            metrics.webhook(app, [.delivered: chosen.count, .dead: refused])
+            count([.delivered: chosen.count, .dead: refused])
             if refused > 0 { report(refused, refusal) }
             guard let failure else { return }
             logger.notice("the webhook takes events again", metadata: metadata(["attempts": "\(failure.attempts)"]))
             try await store.alarms.clear(app, .webhook)
         case .backOff:
-            metrics.webhook(app, [.retried: chosen.count])
-            try await backOff(answer, failure, queue)
+            count([.retried: chosen.count])
+            try await backOff(target, answer, failure, queue)
         }
     }
 
     private func backOff(
-        _ answer: WebhookAnswer, _ last: WebhookFailure?, _ queue: WebhookQueue
+        _ target: Webhook, _ answer: WebhookAnswer, _ last: WebhookFailure?, _ queue: WebhookQueue
     ) async throws(StoreError) {
         let now = store.time.now()
         let (attempts, reason) = ((last?.attempts ?? 0) + 1, answer.reason)
         let pause = Self.pause(
-            after: attempts, asked: answer.retryAfter, longest: options.longestPause, fraction: .random(in: 0.5..<1))
+            after: attempts, asked: answer.retryAfter, longest: longestPause, fraction: .random(in: 0.5..<1))
         let failure = WebhookFailure(
             // A time ahead was stored before Redis's clock was set back.
             since: min(last?.since ?? now, now), attempts: attempts, reason: reason, next: now + pause.milliseconds)
@@ -107,11 +127,11 @@ struct WebhookSender: Sendable {
             logger.warning("the webhook does not take events", metadata: metadata(["reason": "\(reason)"]))
         }
         let dead = try await queue.giveUp(
-            app, addedBefore: now - options.giveUpAfter.milliseconds, reason: reason)
-        metrics.webhook(app, [.dead: dead])
+            app, addedBefore: now - target.giveUpAfter.milliseconds, reason: reason)
+        count([.dead: dead])
         if dead > 0 { report(dead, reason) }
         if now - failure.since >= Self.alarmAfter.milliseconds {
-            try await store.alarms.raise(app, .webhook, "\(webhook.host) does not take events: \(reason)")
+            try await store.alarms.raise(app, .webhook, "\(target.host) does not take events: \(reason)")
         }
     }
 
@@ -121,6 +141,10 @@ struct WebhookSender: Sendable {
         min(longest, max(Self.backoff.pause(after: attempts) * fraction, .seconds(asked ?? 0)))
     }
 
+    private func count(_ events: [Outcome: Int]) {
+        for (outcome, number) in events where number > 0 { counters[outcome]?.increment(by: number) }
+    }
+
     private func report(_ events: Int, _ reason: String) {
         logger.error(
             "events are given up; see `lamplighter events dead`",
@@ -128,6 +152,6 @@ struct WebhookSender: Sendable {
     }
 
     private func metadata(_ more: Logger.Metadata = [:]) -> Logger.Metadata {
-        more.merging(["app": "\(app)", "webhook": "\(webhook.host)"]) { $1 }
+        more.merging(["app": "\(app)", "webhook": "\(live.current.host)"]) { $1 }
     }
 }

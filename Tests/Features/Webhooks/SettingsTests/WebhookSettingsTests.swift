@@ -1,8 +1,10 @@
-import Fanout
+import Answers
+import Foundation
 import LiveActivity
-import Settings
 import Store
 import Testing
+
+@testable import Settings
 
 /// The settings of outgoing events.
 @Suite struct WebhookSettingsTests {
@@ -12,8 +14,8 @@ import Testing
         let settings = try load(file: oneApp)
         #expect(settings.eventsKept == 0 && settings.apps[0].webhookEvents.isEmpty)
         #expect(settings.eventPolicies.values.allSatisfy { !$0.isOn })
-        #expect(settings.webhookTimeout == .seconds(10))
-        #expect(settings.worker.webhooks.giveUpAfter == .seconds(86_400))
+        #expect(settings.webhook.timeout == .seconds(10))
+        #expect(settings.webhook.giveUpAfter == .seconds(86_400))
     }
 
     @Test func `a stream is for every app, a webhook for its own`() throws {
@@ -23,8 +25,8 @@ import Testing
         let settings = try load(file: file)
         #expect(settings.eventPolicies[try AppKey("a")] == EventPolicy(keep: 5_000))
         #expect(
-            settings.eventPolicies[try AppKey("b")] == EventPolicy(keep: 5_000, webhook: [.failed, .alarmRaised]))
-        #expect(settings.webhookTimeout == .seconds(2) && settings.worker.webhooks.giveUpAfter == .seconds(3_600))
+            settings.eventPolicies[try AppKey("b")] == EventPolicy(keep: 5_000, queued: [.failed, .alarmRaised]))
+        #expect(settings.webhook.timeout == .seconds(2) && settings.webhook.giveUpAfter == .seconds(3_600))
     }
 
     @Test func `a webhook gets all events but superseded unless it says which`() throws {
@@ -75,5 +77,35 @@ import Testing
     @Test func `an address without TLS can be allowed`() throws {
         let settings = try load(file: app("url: 'http://10.0.0.5/x', secret: hook-secret, allow_http: true"))
         #expect(settings.apps[0][.webhookURL] == "http://10.0.0.5/x")
+    }
+
+    @Test func `a webhook with other events waits for the restart as a whole`() throws {
+        func file(_ webhook: String) -> String { oneApp + "    webhook: {\(webhook)}\n" }
+        let old = try load(file: file("url: 'https://a.example.com/', secret: the-secret-01, events: done"))
+        let new = try load(file: file("url: 'https://b.example.com/', secret: the-secret-01, events: failed"))
+        for process in [SettingsChange.Process.gateway, .worker] {
+            let next = try #require(new.reloaded(over: old, in: process).apps.first)
+            #expect(next[.webhookURL] == "https://a.example.com/" && next[.webhookEvents] == "done")
+        }
+    }
+
+    @Test func `the address and the secret may be in variables with white space, the address in a file`() throws {
+        let path = NSTemporaryDirectory() + "webhook-\(UUID().uuidString)"
+        try "https://hooks.example.com/T0/B0\n".write(toFile: path, atomically: false, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        for (name, value) in [("", " https://hooks.example.com/T0/B0\r\n"), ("_FILE", path)] {
+            let app = try load(environment: [
+                "LAMPLIGHTER_APP_KEY": "shop", "LAMPLIGHTER_APP_WEBHOOK_URL\(name)": value,
+                "LAMPLIGHTER_APP_WEBHOOK_SECRET": " whsec-0123456789\n",
+            ]).app(named: nil)
+            #expect(app[.webhookURL] == "https://hooks.example.com/T0/B0" && app[.webhookSecret] == "whsec-0123456789")
+        }
+    }
+
+    @Test func `a gateway shows no setting of the webhook, and a short secret is told`() throws {
+        let settings = try load(file: app("url: 'https://h/very-secret', secret: hook-secret"))
+        let shown = settings.shown(for: try AppKey("shop"))
+        #expect(!shown.contains { $0.name.hasPrefix("webhook.") || $0.value?.contains("very-secret") == true })
+        #expect(settings.apps[0].shortSecrets == [.webhookSecret])
     }
 }

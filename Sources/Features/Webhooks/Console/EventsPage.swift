@@ -58,3 +58,21 @@ enum EventsPage {
         ])
     }
 }
+
+extension Route {
+    static let webhooks: [Route] = [
+        Route("GET", "/console/events", .read, forAllNames: true, EventsPage.show),
+        Route("POST", "/console/events", .operate, forAllNames: true, EventsPage.decide),
+    ]
+}
+
+extension MenuEntry {
+    static let webhooks = MenuEntry(group: .app, path: "/console/events", title: "Events")
+}
+
+extension Notice {
+    static let webhooks: [Notice] = [eventsRetried, eventsDropped]
+
+    static let eventsRetried = Notice("events-retried", "Put behind the events that wait for the webhook.")
+    static let eventsDropped = Notice("events-dropped", "Dropped. The webhook does not get it.")
+}

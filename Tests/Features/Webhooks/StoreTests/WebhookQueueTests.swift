@@ -9,7 +9,7 @@ import Testing
 /// Events that wait for a webhook, the worker that sends them, and those that were not taken.
 @Suite struct WebhookQueueTests {
     private func start() async throws -> (PushFixture, WebhookQueue) {
-        let fixture = try await PushFixture.start(events: EventPolicy(webhook: Set(OutgoingEvent.Kind.allCases)))
+        let fixture = try await PushFixture.start(events: EventPolicy(queued: Set(OutgoingEvent.Kind.allCases)))
         return (fixture, fixture.store.webhookQueue())
     }
 
@@ -89,7 +89,7 @@ import Testing
         for number in 0..<1_200 {
             try await redis.send(
                 RedisCommand(
-                    "XADD", fixture.store.keys.webhookQueue(app), .string("1000-\(number)"), "id", "\(number)", "type",
+                    "XADD", fixture.store.keys.eventQueue(app), .string("1000-\(number)"), "id", "\(number)", "type",
                     "test", "event", "{}"))
         }
         let ids = try await add(2, fixture)
@@ -108,8 +108,8 @@ import Testing
                 RedisCommand(
                     Lua.eventAdd,
                     keys: [
-                        "out": fixture.store.keys.events(app), "wh": fixture.store.keys.webhookQueue(app),
-                        "hook": fixture.store.keys.webhookState(app),
+                        "out": fixture.store.keys.events(app), "wh": fixture.store.keys.eventQueue(app),
+                        "hook": fixture.store.keys.eventQueueState(app),
                     ],
                     ["keep": "0", "most": .int(most)],
                     rest: (0..<500).flatMap { [.string("\($0)"), "test", "{}", "1"] as [RedisArgument] }))
@@ -124,7 +124,7 @@ import Testing
 
     @Test func `what no version wrote is removed from the queue`() async throws {
         let (fixture, queue) = try await start()
-        let key = fixture.store.keys.webhookQueue(fixture.app)
+        let key = fixture.store.keys.eventQueue(fixture.app)
         try await fixture.store.redis.send(RedisCommand("XADD", key, "*", "id", "x"))
         let ids = try await add(1, fixture)
         #expect(try await queue.read(fixture.app, limit: 10).map(\.id) == ids)

@@ -19,7 +19,7 @@ struct WebhookCalls: CallGroup {
                 nextAttemptAt: TimeText.text(failure.next))
         }
         let body = WebhookAnswer(
-            events: events.ofWebhook(app).map(\.rawValue), waiting: status.waiting, dead: status.dead,
+            events: events.queued(app).map(\.rawValue), waiting: status.waiting, dead: status.dead,
             dropped: status.dropped, failing: failing)
         return Answer(200, body)
     }
