@@ -39,9 +39,15 @@ public struct ErrorAnswer: AnswerBody {
     public let operationID, error: String
     public let code: Int
     public let details: ErrorDetailsAnswer?
+    /// Of a condition that does not hold (40904). Nil: the name has none.
+    public let newestPush: NewestPushAnswer?
 
-    public init(operationID: String, error: String, code: Int, details: ErrorDetailsAnswer?) {
+    public init(
+        operationID: String, error: String, code: Int, details: ErrorDetailsAnswer?,
+        newestPush: NewestPushAnswer? = nil
+    ) {
         (self.operationID, self.error, self.code, self.details) = (operationID, error, code, details)
+        self.newestPush = newestPush
     }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == ErrorAnswer {
@@ -50,6 +56,8 @@ public struct ErrorAnswer: AnswerBody {
         error = try fields("error", \.error, "What is wrong and what to do.")
         code = try fields("error_code", \.code, "The status and two digits.", or: 0)
         details = try fields.optional("details", \.details)
+        newestPush = try fields.optional(
+            "newest_push", \.newestPush, "Of a publish whose `options.after` does not hold.")
     }
 }
 

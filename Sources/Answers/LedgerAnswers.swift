@@ -75,7 +75,7 @@ extension Outcomes: AnswerBody {
     public let outcomes: Outcomes
     public let retries, duplicatesPossible, demoted, late: Int
     public let stale: Int?
-    public let automatic: Bool?
+    public let automatic, test: Bool?
     public let broadcast: BroadcastResultAnswer?
     public let supersededBy: String?
     public let createdAt: String
@@ -90,7 +90,7 @@ extension Outcomes: AnswerBody {
     public init(
         pushID: String, name: String, event: String, priority: Int, state: String, expanded: Bool,
         outcomes: Outcomes, retries: Int, duplicatesPossible: Int, demoted: Int, late: Int, stale: Int?,
-        automatic: Bool?,
+        automatic: Bool?, test: Bool? = nil,
         broadcast: BroadcastResultAnswer?, supersededBy: String?, createdAt: String, finishedAt: String?,
         errors: [String: Int], shown: Int?, ended: Int?, dismissed: Int?, by: PublisherAnswer?
     ) {
@@ -98,6 +98,7 @@ extension Outcomes: AnswerBody {
         (self.state, self.expanded, self.outcomes) = (state, expanded, outcomes)
         (self.retries, self.duplicatesPossible) = (retries, duplicatesPossible)
         (self.demoted, self.late, self.stale, self.automatic) = (demoted, late, stale, automatic)
+        self.test = test
         (self.broadcast, self.supersededBy) = (broadcast, supersededBy)
         (self.createdAt, self.finishedAt) = (createdAt, finishedAt)
         (self.errors, self.shown, self.ended, self.dismissed) = (errors, shown, ended, dismissed)
@@ -118,6 +119,7 @@ extension Outcomes: AnswerBody {
         late = try fields("late", \.late, or: 0)
         stale = try fields.optional("stale", \.stale)
         automatic = try fields.optional("automatic", \.automatic)
+        test = try fields.optional("test", \.test, "A push for one channel alone, with a trace.")
         broadcast = try fields.optional("broadcast", \.broadcast)
         supersededBy = try fields.optional("superseded_by", \.supersededBy, .pushID)
         createdAt = try fields("created_at", \.createdAt, .time)

@@ -41,6 +41,32 @@ public struct LastContentStateAnswer: AnswerBody {
     }
 }
 
+/// The newest push of a name that counts: the one that `options.after` has to name.
+public struct NewestPushAnswer: AnswerBody {
+    public static var about: String? {
+        "The newest push that was not cancelled, refused or expired before it reached anybody, and is no test."
+    }
+    public let pushID, event, state, acceptedAt: String
+    public let audience: RawJSON
+    public let by: PublisherAnswer?
+
+    public init(
+        pushID: String, event: String, state: String, acceptedAt: String, audience: RawJSON, by: PublisherAnswer?
+    ) {
+        (self.pushID, self.event, self.state, self.acceptedAt) = (pushID, event, state, acceptedAt)
+        (self.audience, self.by) = (audience, by)
+    }
+
+    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == NewestPushAnswer {
+        pushID = try fields("push_id", \.pushID, .pushID)
+        event = try fields("event", \.event, .event)
+        state = try fields("state", \.state, .pushState)
+        acceptedAt = try fields("accepted_at", \.acceptedAt, .time)
+        audience = try fields("audience", \.audience, .named("Selector"))
+        by = try fields.optional("by", \.by)
+    }
+}
+
 /// A name: its followers, its last push, its broadcast channel.
 public struct ActivityAnswer: AnswerBody {
     public let name: String
@@ -49,16 +75,18 @@ public struct ActivityAnswer: AnswerBody {
     public let ended: Bool
     public let broadcast: BroadcastChannelAnswer?
     public let automaticEndAt, attributesType: String?
+    public let newestPush: NewestPushAnswer?
     public let lastContentState: LastContentStateAnswer?
 
     public init(
         name: String, tokens: Int, shards: Int, lastPushID: String?, ended: Bool, broadcast: BroadcastChannelAnswer?,
-        automaticEndAt: String?, attributesType: String?, lastContentState: LastContentStateAnswer?
+        automaticEndAt: String?, attributesType: String?, newestPush: NewestPushAnswer? = nil,
+        lastContentState: LastContentStateAnswer?
     ) {
         (self.name, self.tokens, self.shards, self.lastPushID) = (name, tokens, shards, lastPushID)
         (self.ended, self.broadcast) = (ended, broadcast)
         (self.automaticEndAt, self.attributesType) = (automaticEndAt, attributesType)
-        self.lastContentState = lastContentState
+        (self.newestPush, self.lastContentState) = (newestPush, lastContentState)
     }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == ActivityAnswer {
@@ -70,6 +98,7 @@ public struct ActivityAnswer: AnswerBody {
         broadcast = try fields.nullable("broadcast", \.broadcast)
         automaticEndAt = try fields.optional("automatic_end_at", \.automaticEndAt, .time)
         attributesType = try fields.optional("attributes_type", \.attributesType)
+        newestPush = try fields.nullable("newest_push", \.newestPush)
         lastContentState = try fields.nullable("last_content_state", \.lastContentState)
     }
 }

@@ -15,6 +15,7 @@ public enum ReasonText {
         "Timeout": "Apple gave no answer in time", "ConnectionLost": "the connection to Apple broke",
         "ConnectionFailed": "Apple was not reached", "Dismissed": "the user dismissed the name's card",
         "NameEnded": "an end had closed the name",
+        "Conflict": "another push of the name came first",
         "TimestampBehind": "a newer state was published before", "QueueFull": "too many pushes of the name waited",
     ]
 

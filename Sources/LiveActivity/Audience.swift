@@ -15,6 +15,9 @@ public indirect enum Audience: Hashable, Sendable {
     /// The most leaves (tags, channels, named users) of one audience. The limit bounds the round trip of a page.
     public static let maximumLeaves = 1_000
 
+    /// Whether it names a single channel.
+    public var isOneChannel: Bool { if case .channel = self { true } else { false } }
+
     /// The sets to look up, each once, in order of first appearance.
     public var sets: [AudienceSet] {
         func all(_ audience: Audience) -> [AudienceSet] {

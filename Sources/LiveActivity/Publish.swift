@@ -43,6 +43,8 @@ public struct Publish: Sendable, Hashable {
 
     /// Whether a newer push of this name that covers this audience may supersede the unsent rest of this one.
     public var isSupersedable: Bool { event == .update && alert == nil && options.conflate }
+    /// Whether somebody tries the push on one device: a push for one channel alone, with a trace.
+    public var isTest: Bool { audience.isOneChannel && options.trace != nil }
     /// Whether the push goes out at priority 5 once the name's budget of priority 10 is used up.
     public var isDemotable: Bool { event == .update && alert == nil && priority == .high && !options.insist }
 }
@@ -66,6 +68,8 @@ public struct PublishOptions: Sendable, Hashable {
     public var respectDismissal: Bool?
     /// The channel whose exchanges with APNs are kept.
     public var trace: ChannelID?
+    /// The push that must be the name's newest one when this push is accepted.
+    public var after = AfterPush.any
 
     public init(
         conflate: Bool = true, expiry: Int? = nil, insist: Bool = false, restart: Bool = false, trace: ChannelID? = nil

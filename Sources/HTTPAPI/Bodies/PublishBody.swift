@@ -70,7 +70,7 @@ enum PublishBody {
     }
 
     private static let pushKeys = ["audience", "device_types", "notification", "options"]
-    private static let optionKeys = ["conflate", "expiry", "insist", "respect_dismissal", "restart", "trace"]
+    private static let optionKeys = ["after", "conflate", "expiry", "insist", "respect_dismissal", "restart", "trace"]
 
     /// The values that `device_types` may hold.
     private static let platforms = ["ios", "android", "amazon", "web", "email", "sms", "mms", "wns"]
@@ -96,6 +96,7 @@ enum PublishBody {
     ) throws(JSONError) -> PublishOptions {
         try ForeignKey.check(object, own: optionKeys, ForeignAPI.keys(.options), warnings: &warnings)
         var options = PublishOptions()
+        if let after = object["after"] { options.after = try after.afterPush() }
         if let conflate = object["conflate"] { options.conflate = try conflate.bool() }
         if let insist = object["insist"] { options.insist = try insist.bool() }
         if let restart = object["restart"] { options.restart = try restart.bool() }

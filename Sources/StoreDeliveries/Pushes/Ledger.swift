@@ -27,6 +27,8 @@ public import StoreGround
     public var errors: [String: Int] = [:]
     /// The push ends cards that started long ago. No publisher asked for it.
     public var isAutomatic = false
+    /// Somebody tried the push on one device (`Publish.isTest`).
+    public var isTest = false
     /// Size of the payload before its timestamp and marks are filled in.
     public var payloadBytes = 0
     /// How many devices told of the push's content state. Absent: none did.
@@ -47,7 +49,7 @@ extension Ledger {
         self.init(
             id: id, name: name, event: record.event, priority: record.priority, state: record.state,
             createdAt: record.createdAt)
-        isAutomatic = record.isAutomatic
+        (isAutomatic, isTest) = (record.isAutomatic, record.isTest)
         payloadBytes = record.payload.count
         traceparent = record.traceparent
         publisher = fields.text("by").flatMap { Publisher(stored: $0) }
@@ -82,7 +84,8 @@ extension Ledger {
             pushID: id.description, name: name.rawValue, event: event.rawValue, priority: priority.rawValue,
             state: state.rawValue, expanded: expanded, outcomes: outcomes, retries: retries,
             duplicatesPossible: duplicatesPossible, demoted: demoted, late: late,
-            stale: event == .start ? stale : nil, automatic: isAutomatic ? true : nil, broadcast: broadcast?.answer,
+            stale: event == .start ? stale : nil, automatic: isAutomatic ? true : nil, test: isTest ? true : nil,
+            broadcast: broadcast?.answer,
             supersededBy: supersededBy?.description, createdAt: TimeText.text(createdAt),
             finishedAt: finishedAt.map(TimeText.text), errors: errors, shown: receipts[.shown],
             ended: receipts[.ended], dismissed: receipts[.dismissed], by: nil)

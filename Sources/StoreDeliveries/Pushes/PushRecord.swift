@@ -47,6 +47,8 @@ public struct PushRecord: Sendable {
     /// The span that accepted it, as a `traceparent`. Nil: its trace is not sampled.
     public var traceparent: String?
     public var isAutomatic: Bool { cutoff != nil }
+    /// Whether somebody tried it on one device (`Publish.isTest`).
+    public var isTest: Bool { isTraced && audience.isOneChannel }
     /// Whether cards that come later get it. Automatic ends are for old cards, and starts for channels without a card.
     public var isState: Bool { event != .start && !isAutomatic }
     /// It stands so far, but nobody has it yet, so it may still be stopped and the state before it come back.
@@ -73,12 +75,6 @@ public struct PushRecord: Sendable {
 }
 
 extension PushRecord {
-    /// For a record from an older version, which has no deadline.
-    private static func deadline(_ event: ActivityEvent, _ expiry: Int?, createdAt: Int) -> Int64 {
-        if let expiry, expiry > 0 { return Int64(expiry) * 1_000 }
-        return Int64(createdAt) + event.life.milliseconds
-    }
-
     /// Reads a lone push, as most pushes are.
     init(_ lone: LonePush) throws(StoreError) {
         guard let priority = lone.number(.prio).flatMap(PushPriority.init(rawValue:)), let sequence = lone.number(.seq),
@@ -97,13 +93,11 @@ extension PushRecord {
             let audience = fields.bytes("aud").flatMap({ Audience(encoded: $0) }),
             let sequence = fields.number("seq"), let createdAt = fields.number("created"),
             let state = fields.text("state").flatMap(PushState.init(rawValue:)),
-            let payload = fields.bytes("payload")
+            let deadline = fields.number("until"), let payload = fields.bytes("payload")
         else { throw .corrupt("push record") }
-        let expiry = fields.number("expiry")
         self.init(
             id: id, event: event, priority: priority, audience: audience, sequence: sequence,
-            isSupersedable: fields.text("sup") != nil, expiry: expiry,
-            deadline: fields.number("until").map { Int64($0) } ?? Self.deadline(event, expiry, createdAt: createdAt),
+            isSupersedable: fields.text("sup") != nil, expiry: fields.number("expiry"), deadline: Int64(deadline),
             createdAt: Int64(createdAt), state: state, payload: Array(payload),
             isDemoted: fields.text("demote") == "all",
             awaitsBroadcast: fields.text("bc") == PushBroadcast.State.waiting.rawValue)

@@ -145,11 +145,8 @@ extension Pushes {
     public func content(
         _ app: AppKey, _ id: PushID
     ) async throws(StoreError) -> (audience: Audience, payload: [UInt8])? {
-        guard let name = try await name(of: id, app) else { return nil }
-        let fields = try await redis.pushFields(keys, [(keys.tag(app, name), id)])[0]
-        if fields.isEmpty { return nil }
-        let record = try PushRecord(id: id, fields)
-        return (record.audience, record.payload)
+        guard let name = try await name(of: id, app), let push = try await push(app, name, id) else { return nil }
+        return (push.audience, push.payload)
     }
 
     /// How many pushes of the app are kept. Schedules that were sent count twice.

@@ -229,7 +229,7 @@ public struct Pushes: Sendable {
                 "mostUnswept": .int(Self.mostUnswept), "retention": .int(keys.retention),
                 "ps": .string(keys.pushPrefix(tag)),
                 "ws": .string(keys.tasksPrefix(tag)),
-            ])
+            ], rest: publish.options.after.stored.map { [.string($0)] } ?? [])
     }
 
     /// The answer of push-accept.
@@ -263,6 +263,7 @@ public struct Pushes: Sendable {
             case "closed": acceptance = .refused(.nameClosed)
             case "nameFull": acceptance = .refused(.queueFull(.name, retryAfter: 5))
             case "queuesFull": acceptance = .refused(.queueFull(scope, retryAfter: 5))
+            case "conflict": acceptance = .refused(.conflict(newest: PushID(try reply.next(.string("newest push")))))
             case let other: throw .unexpectedReply("push-accept answered \(other)")
             }
         }
@@ -337,10 +338,10 @@ public enum AcceptanceRefusal: Sendable, Hashable {
     case timestampBehind(last: Int)
     /// The name is closed: it ended, and no new card and no start has opened it since: 409.
     case nameClosed
+    /// The condition of the push does not hold, because this push is the newest one. Nil: the name has none: 409.
+    case conflict(newest: PushID?)
     /// Too much work waits: 429, with the seconds to wait.
     case queueFull(QueueScope, retryAfter: Int)
-    /// The idempotency key was used with another body: 409.
-    case idempotencyConflict
 }
 
 /// Guesses from a name's last publish whether its next one needs a stream entry. So the wake-up of an idle name takes

@@ -28,8 +28,6 @@ package enum ScriptNumbers {
 
     /// These numbers as locals of Lua. Times are in milliseconds.
     package static let text = """
-        -- How long a push is tried if its record has no deadline.
-        local PUSH_LIFE = \(ActivityEvent.update.life.milliseconds)
         -- How long content states for late joiners are kept, and the notes of late joiners and started channels.
         local LATE_LIFE = \(lateLife.milliseconds)
         -- From an activity's start to the time when its registration no longer counts.

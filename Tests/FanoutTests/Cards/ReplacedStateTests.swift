@@ -45,7 +45,7 @@ import Testing
             }
             try await fixture.nobodyIsLate()
             let standing = fate.standing == "2" ? second : first
-            #expect(try await fixture.store.pushes.lastState(fixture.app, fixture.name)?.ledger.id == standing)
+            #expect(try await fixture.store.pushes.present(fixture.app, fixture.name).state?.ledger.id == standing)
             try await eventually("both are counted") {
                 let ledger = try await fixture.store.pushes.ledger(fixture.app, standing)
                 let delivered = fate == .refusedAfterSome ? 3 : 4
@@ -80,7 +80,7 @@ import Testing
             for id in ids.reversed() { _ = try await fixture.store.pushes.cancel(fixture.app, id) }
             try await fixture.follow(.random(), 10)
             try await eventually("it has the state") { transport.taken(10) == ["1"] }
-            #expect(try await fixture.store.pushes.lastState(fixture.app, fixture.name)?.ledger.id == first)
+            #expect(try await fixture.store.pushes.present(fixture.app, fixture.name).state?.ledger.id == first)
             try await fixture.retryNow()
             try await fixture.nobodyIsLate()
         }

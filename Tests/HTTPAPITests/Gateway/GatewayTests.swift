@@ -33,7 +33,9 @@ import Testing
             let info = try await gateway.send("GET", "/api/activities/order-1")
             #expect(
                 info.golden == #"{"name":"order-1","tokens":1,"shards":1,"last_push_id":"<uuid>","ended":false,"#
-                    + #""broadcast":null,"last_content_state":{"push_id":"<uuid>","event":"update","#
+                    + #""broadcast":null,"newest_push":{"push_id":"<uuid>","event":"update","state":"queued","#
+                    + #""accepted_at":"<time>","audience":"all","by":{"credential":"master","address":"127.0.0.1"}},"#
+                    + #""last_content_state":{"push_id":"<uuid>","event":"update","#
                     + #""accepted_at":"<time>","audience":"all","content_state":{"n":1}}}"#)
             #expect(try info.string("last_push_id") == ids[1].string())
             let cancelled = try await gateway.send("DELETE", "/api/push/\(try ids[1].string())")

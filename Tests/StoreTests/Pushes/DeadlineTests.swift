@@ -1,5 +1,4 @@
 import LiveActivity
-import Redis
 import TestSupport
 import Testing
 
@@ -49,14 +48,6 @@ import Testing
         let record = try await fixture.record(try await fixture.accept(publish))
         #expect(record.deadline == Self.now + Int64(end) * 1_000)
         #expect(record.expiry == publish.options.expiry, "apns-expiration is the publisher's")
-    }
-
-    @Test func `a record without a deadline has the one of its event`() async throws {
-        let fixture = try await PushFixture.start()
-        let id = try await fixture.push()
-        let key = try fixture.key { keys in { keys.push($0, id) } }
-        try await fixture.store.redis.send(RedisCommand("HDEL", key, "until"))
-        #expect(try await fixture.record(id).deadline == Self.now + 28_800_000)
     }
 
     @Test func `what expires unsent is a dead letter that cannot be tried again`() async throws {

@@ -28,7 +28,7 @@ import Testing
     /// Parts of a long script are files of their own, and see the script's names. No other script uses them.
     @Test func `a part belongs to one script`() {
         let parts = LuaFragment.all.values.filter { $0.source.hasPrefix("-- Part of ") }
-        #expect(parts.count == 3)
+        #expect(parts.count == 4)
         for part in parts {
             let users = Lua.all.filter { $0.source.contains(part.source) }.map(\.name)
             #expect(users.count == 1 && part.source.hasPrefix("-- Part of \(users[0]): "), "\(part.name)")

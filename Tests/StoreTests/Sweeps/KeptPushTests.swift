@@ -323,7 +323,7 @@ import Testing
         }
         let page = try await store.pushes.history(app, filter, after: nil, limit: 10)
         #expect(page.pushes.map(\.id) == ids)
-        let state = try #require(try await store.pushes.lastState(app, name))
+        let state = try #require(try await store.pushes.present(app, name).state)
         #expect(state.ledger.id == ids[0] && state.payload.starts(with: #"{"aps":{"timestamp":179"#.utf8))
         for sums in [
             try await store.pushes.sums(app, of: name, by: .name, filter, after: nil).sums,

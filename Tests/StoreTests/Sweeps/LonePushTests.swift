@@ -131,7 +131,7 @@ import Testing
                 let page = try await store.pushes.history(app, of: name, filter, after: last, limit: 10)
                 #expect(page.pushes.map(\.id) == expected)
             }
-            #expect(try await store.pushes.lastState(app, name)?.ledger.id == id)
+            #expect(try await store.pushes.present(app, name).state?.ledger.id == id)
             let sums = try await store.pushes.sums(app, of: name, by: .name, filter, after: nil).sums
             #expect(sums.rows.map(\.sum.pushes) == [2])
             let underWay = try await store.queue.underWay([app], limit: 10)

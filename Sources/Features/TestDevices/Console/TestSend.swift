@@ -60,7 +60,7 @@ extension ComposeForm {
     fileprivate func push(to channel: String) throws -> JSON {
         let body = try JSONDocument(push().bytes).root.object()
         var options =
-            body.object("options")?.members.filter { $0.key != "trace" }.map {
+            body.object("options")?.members.filter { !["after", "trace"].contains($0.key) }.map {
                 JSON.Member($0.key, JSON($0.value))
             } ?? []
         options.append(JSON.Member("trace", .string(channel)))

@@ -30,7 +30,7 @@ struct ActivityCalls: CallGroup {
         let name = try call.name()
         let info = try await names.info(call.app.key, name)
         let broadcast = try await broadcasts.channel(call.app.key, name)
-        let state = try await pushes.lastState(call.app.key, name)
+        let present = try await pushes.present(call.app.key, name)
         guard info != nil || broadcast != nil else {
             let similar = await hints.similar(to: name, call) ?? ""
             let end = similar.isEmpty ? ". Check its spelling." : similar
@@ -40,7 +40,7 @@ struct ActivityCalls: CallGroup {
             name: name.rawValue, tokens: info?.tokens ?? 0, shards: info?.buckets ?? 0,
             lastPushID: info?.lastPushID?.description, ended: info?.ended ?? false, broadcast: broadcast?.answer,
             automaticEndAt: info?.automaticEndAt.map(TimeText.text), attributesType: info?.attributesType,
-            lastContentState: state?.answer)
+            newestPush: present.newest?.newestAnswer(call), lastContentState: present.state?.stateAnswer)
         return Answer(200, body)
     }
 
@@ -55,9 +55,9 @@ struct ActivityCalls: CallGroup {
     }
 }
 
-extension LastState {
-    /// The last content state, read from the payload. Nil if the payload cannot be read.
-    fileprivate var answer: LastContentStateAnswer? {
+extension PresentPush {
+    /// Its content state, read from the payload. Nil if the payload cannot be read.
+    fileprivate var stateAnswer: LastContentStateAnswer? {
         let aps = try? JSONDocument(payload).root.object()["aps"]?.object()
         guard let state = aps?["content-state"] else { return nil }
         return LastContentStateAnswer(

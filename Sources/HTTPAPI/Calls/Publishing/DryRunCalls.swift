@@ -12,11 +12,13 @@ struct DryRunCalls: CallGroup {
     private let store: Store
     private let steps: PublishSteps
     private let hints: NameHints
+    private let conditions: PublishConditions
     private let parts: GatewayParts
 
     init(_ parts: GatewayParts) {
         (store, self.parts) = (parts.store, parts)
         (steps, hints) = (PublishSteps(parts), NameHints(parts))
+        conditions = PublishConditions(parts)
     }
 
     func validate(_ call: Call) async throws -> Answer {
@@ -24,7 +26,7 @@ struct DryRunCalls: CallGroup {
         async let unfollowed = hints.unfollowed(pushes, call)
         let warnings =
             try await pushes.flatMap(\.warnings) + checkSchemas(pushes, call) + steps.checkSizes(pushes, call)
-            + closed(pushes, call)
+            + closed(pushes, call) + [conditions.warning(pushes, call)].compactMap(\.self)
         let held = parts.gate(pushes, call)?.word
         let previews = try await self.previews(pushes, held: held, counts: call.flag("reach") ?? true, call)
         let hints = await hints.hints(unfollowed, call)

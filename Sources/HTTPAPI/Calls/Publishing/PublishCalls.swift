@@ -15,12 +15,14 @@ struct PublishCalls: CallGroup {
     private let steps: PublishSteps
     private let parts: GatewayParts
     private let hints: NameHints
+    private let conditions: PublishConditions
     private let spans: SpanExporter?
 
     init(_ parts: GatewayParts) {
         (pushes, metrics, bounds) = (parts.store.pushes, parts.metrics, parts.bounds)
         budget = parts.configuration.budget
         (steps, hints, spans, self.parts) = (PublishSteps(parts), NameHints(parts), parts.spans, parts)
+        conditions = PublishConditions(parts)
     }
 
     /// Answers 202 only when Redis has every push of the body. After kill -9 between two pushes of an array, a
@@ -75,7 +77,7 @@ struct PublishCalls: CallGroup {
         _ pushes: [PublishBody.Push], _ ids: [PushID], isRepeatable: Bool, traceparent: String? = nil, _ call: Call
     ) async throws {
         try await steps.rememberTypes(pushes, call)
-        for (position, var push) in pushes.enumerated() {
+        for (position, var push) in PublishConditions.chained(pushes, ids).enumerated() {
             push.publish.traceparent = traceparent
             try await accept(push, ids: ids, isRepeatable: isRepeatable, position: position, call)
         }
@@ -104,6 +106,9 @@ struct PublishCalls: CallGroup {
             let acceptance = try await pushes.accept(
                 app, call.completed(push.publish), id: ids[position], payload: push.payload(for: ids[position]),
                 timestampOffset: Payload.timestampOffset, isRepeatable: isRepeatable, bounds: bounds)
+            if case .refused(.conflict(let newest)) = acceptance {
+                throw await conditions.refusal(push.publish.name, newest: newest, call)
+            }
             if case .refused(let refusal) = acceptance { throw APIError(refusal) }
             metrics.published(app, outcome: "accepted")
         } catch {
@@ -139,7 +144,7 @@ extension APIError {
                 }
             self.init(429, "\(what): nothing was accepted. Try again in \(seconds) s.", retryAfter: seconds)
             isOfName = scope == .name
-        case .idempotencyConflict: self = .idempotencyConflict
+        case .conflict: self.init(409, "The condition of the push does not hold.")
         }
     }
 

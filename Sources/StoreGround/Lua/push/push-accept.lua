@@ -19,6 +19,7 @@
 -- argument cutoff: of an automatic end: the latest start (ms) of the cards that it ends; else ''
 -- argument mostUnswept: most unswept pushes of one name
 -- arguments retention, ps, ws: how long the data is kept, ms; common prefixes of the p and w keys
+-- rest: of a push with a condition: the id of the push that has to be the name's newest one, or 'none'
 -- Returns one of these. Only 'ok' writes anything, except that 'nameFull' may set `firm`.
 --   {'ok', sequence, timestamp, wake, followed, ids, created}: committed. ids: the pushes that it superseded, if any. An
 --     id that is already committed gets the same answer again, with the time of its acceptance (ms) and without ids.
@@ -30,6 +31,7 @@
 --   {'closed'}: the name is closed.
 --   {'nameFull'}: the name has too many unswept pushes.
 --   {'queuesFull'}: the queues are full, and the push supersedes none.
+--   {'conflict', id}: the condition does not hold, because this push is the newest one; '' = the name has none.
 -- Keys found in data: docs/keyspace.md.
 
 -- A stateless push supersedes nothing. An automatic end is stateless and does not close the name: it is for some cards.
@@ -63,7 +65,8 @@ local isPlain = event == 'update' and audience == '*' and stateless == '0' and b
     and traced == '0' and queuesFull == '0' and not string.find(by, '\n', 1, true)
 local mayBeLone = isPlain and not (ended or active or lone) and ts >= lastTimestamp
     and redis.call('EXISTS', p, q) == 0
-if mayBeLone and isNew then return commit_lone() end
+local after = ARGV[rest]
+if mayBeLone and isNew and not after then return commit_lone() end
 -- uses lone, kept, holders, supersede-unswept, waking
 if lone then
     unpack_lone(n)
@@ -76,6 +79,7 @@ if knownSeq then
 end
 local known = kept_push(p)
 if known then return {'ok', tonumber(known.seq), tonumber(known.ts), 0, 0, '', tonumber(known.created)} end
+-- uses accept-condition
 if mayBeLone then return commit_lone() end
 local waits = redis.call('ZCARD', q)
 -- uses accept-queue

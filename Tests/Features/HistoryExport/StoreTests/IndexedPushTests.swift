@@ -18,7 +18,7 @@ extension KeptPushTests {
             let id = PushID.ordered(at: now, index: index)
             ids.append(try await done(fixture, hasOwn: index == 2, id: id, now: now))
         }
-        let state = try #require(try await store.pushes.lastState(app, name))
+        let state = try #require(try await store.pushes.present(app, name).state)
         let exported = try await store.pushes.indexed(app, ids)
         #expect(exported.compactMap(\.record?.ledger.id) == ids)
         #expect(exported.compactMap(\.record?.payload) == Array(repeating: state.payload, count: 5))

@@ -89,7 +89,7 @@ import Testing
         try await GatewayFixture.run { gateway in
             try await gateway.follow("a")
             let before = try await gateway.send("GET", "/api/activities/a")
-            #expect(before.text.contains(#""last_content_state":null"#))
+            #expect(before.text.contains(#""newest_push":null,"last_content_state":null"#))
             let publish = publishText(
                 activity: #"{"name":"a","event":"update","content_state":{"score": "2:1", "x": 1.50}}"#)
             let id = try await gateway.publish(publish).strings("push_ids")[0]

@@ -1,6 +1,5 @@
 -- Fragment for scripts in which a newer push may supersede an older one of its name. This is the one rule, for unswept
 -- pushes (shared-supersede-unswept), retry queues (-queued) and the broadcast queue (-broadcasts).
--- uses constants
 
 -- The fields of a push's record that the rule needs, for HMGET.
 local SUPERSEDE_FIELDS = {'sup', 'event', 'bare', 'until', 'expiry', 'created', 'aud', 'seq'}
@@ -23,8 +22,8 @@ end
 -- The time (ms) until which a push is tried. For a push that is tried once (expiry 0) it is that of its acceptance.
 local function lives_until(push)
     if push.expiry == 0 then return push.created end
-    -- A record from before an upgrade has no deadline.
-    return push.deadline or push.expiry and push.expiry * 1000 or push.created + PUSH_LIFE
+    -- A record that is gone has no deadline.
+    return push.deadline or 0
 end
 
 -- Whether `newer` may supersede `older`, for the same tokens. Only an update without an alert can be superseded, by a
