@@ -248,6 +248,7 @@ extension Timers {
             do throws(StoreError) {
                 for run in try await store.schedules.runDue(app, limit: Self.mostSchedules) {
                     report(run, app)
+                    if let reason = run.alarm { await context.raiseAlarm(AppPlatform(app, .ios), .conflict, reason) }
                 }
             } catch { logger.debug("cannot commit schedules: \(error)") }
         }

@@ -5,7 +5,7 @@ extension Alarm.Kind {
 
     private static let ofCore: [Alarm.Kind] = [
         credentials, unreachable, pruneGuard, manyUnregistered, otherEnvironment, broadcast, expired, newerFormat,
-        clock, redisRights,
+        clock, redisRights, conflict,
     ]
 
     /// APNs refuses the app's provider token.
@@ -83,4 +83,11 @@ extension Alarm.Kind {
         log: "Redis refuses commands, because the user in redis.url lacks a right",
         meaning: "Redis refuses commands, because its user lacks a right.",
         ends: "It ends 15 minutes after the last refusal.")
+
+    /// The condition of a schedule did not hold at its time.
+    public static let conflict = Alarm.Kind(
+        "conflict", title: "Schedules that were not sent",
+        log: "a schedule was not sent, because another push of its name came first",
+        meaning: "A schedule was for another state than the cards show. It was not sent. Publish the present state.",
+        ends: "It ends 15 minutes after the last one.", page: ("/console/schedules?state=finished", "Schedules"))
 }

@@ -47,6 +47,12 @@ public struct OutgoingEvent: Sendable, Hashable {
         return [event("", kind)] + (ledger.pruned > 0 ? [event(".pruned", .pruned)] : [])
     }
 
+    /// The event that a schedule was refused at its time, so that its push never goes out. Nil: it was not.
+    static func refused(_ schedule: Schedule, _ app: AppKey) -> OutgoingEvent? {
+        guard schedule.state == .failed, let at = schedule.finishedAt, let ledger = schedule.ledger else { return nil }
+        return OutgoingEvent("\(schedule.id).1", .failed, app, at: at, push: ledger.answer)
+    }
+
     static func raised(_ alarm: Alarm) -> OutgoingEvent {
         OutgoingEvent(
             "\(alarm.word).\(alarm.since).raised", .alarmRaised, alarm.app, at: alarm.since, alarm: alarm)

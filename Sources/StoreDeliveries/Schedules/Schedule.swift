@@ -64,6 +64,7 @@ public struct Schedule: Sendable, Hashable {
         ledger.expanded = pushState.isFinal
         ledger.finishedAt = finishedAt
         ledger.publisher = publish.publisher
+        ledger.isTest = publish.isTest
         if let reason, pushState == .failed { ledger.errors[reason] = 1 }
         return ledger
     }

@@ -15,6 +15,8 @@ public struct ScheduleRun: Sendable, Hashable {
     public var outcome: Outcome
     /// Milliseconds from its time to its commit.
     public var lateness: Int64
+    /// The reason for an alarm, because its publisher expects it to be sent. Nil: none is needed.
+    public var alarm: String?
 }
 
 extension Schedules {
@@ -167,12 +169,15 @@ extension Schedules {
             return .skipped
         case "taken": break
         default:
+            // The process that was refused may have died before it told so.
+            let refused = try? await find(app, id)
+            if let refused, refused.state == .failed { try await tellRefusal(app, refused) }
             try await forget(app, id.description)
             return .skipped
         }
         let fields = try values.last(.hash("record"))
         guard let schedule = try? Schedule(id: id, fields) else {
-            return .ran(try await close(app, id, .failed("Unreadable"), now: now, lateness: 0))
+            return .ran(try await close(app, id, nil, .failed("Unreadable"), now: now, lateness: 0))
         }
         let lateness = now - schedule.due
         // A schedule counts from its creation if its time was past then, and never from before its predecessor.
@@ -182,7 +187,7 @@ extension Schedules {
             let isPassing = refusal.isPassing && lateness < Self.patience
             outcome = isPassing ? .postponed(refusal.word) : .failed(refusal.word)
         }
-        return .ran(try await close(app, id, outcome, now: now, lateness: lateness))
+        return .ran(try await close(app, id, schedule, outcome, now: now, lateness: lateness))
     }
 
     private func commit(
@@ -209,8 +214,9 @@ extension Schedules {
         return acceptance
     }
 
-    private func close(
-        _ app: AppKey, _ id: PushID, _ outcome: ScheduleRun.Outcome, now: Int64, lateness: Int64
+    /// - Parameter schedule: nil if its record cannot be read
+    func close(
+        _ app: AppKey, _ id: PushID, _ schedule: Schedule?, _ outcome: ScheduleRun.Outcome, now: Int64, lateness: Int64
     ) async throws(StoreError) -> ScheduleRun {
         let (state, reason, until): (Schedule.State, String?, Int64) =
             switch outcome {
@@ -219,10 +225,17 @@ extension Schedules {
             case .postponed(let word): (.scheduled, word, now + Self.postponement)
             }
         if state != .scheduled { try await noteFinished(app, id, now: now) }
-        _ = try await settle(app, id, from: [.taken], to: state, reason: reason, until: until, now: now)
+        let standing = try await settle(app, id, from: [.taken], to: state, reason: reason, until: until, now: now)
+        var run = ScheduleRun(id: id, outcome: outcome, lateness: lateness)
+        // Another worker may have sent it meanwhile.
+        if var schedule, state == .failed, standing == .failed {
+            (schedule.state, schedule.reason, schedule.finishedAt) = (state, reason, now)
+            try await tellRefusal(app, schedule)
+            run.alarm = schedule.alarm
+        }
         // A postponed schedule keeps its place in the timer, so that later schedules of its name still wait behind it.
         if state != .scheduled { try await forget(app, id.description) }
-        return ScheduleRun(id: id, outcome: outcome, lateness: lateness)
+        return run
     }
 }
 
@@ -236,7 +249,24 @@ extension AcceptanceRefusal {
         case .timestampBehind: "TimestampBehind"
         case .nameClosed: "NameEnded"
         case .queueFull: "QueueFull"
-        case .idempotencyConflict: "IdempotencyConflict"
+        case .conflict: Self.conflictWord
         }
+    }
+
+    package static let conflictWord = "Conflict"
+}
+
+extension Schedule {
+    /// Somebody watches a schedule that is due so soon after it was made, ms: its page says what became of it.
+    private static let watched: Int64 = 60_000
+
+    /// The reason for an alarm if the condition of the schedule did not hold at its time. Else nil.
+    var alarm: String? {
+        guard state == .failed, reason == AcceptanceRefusal.conflictWord, due - createdAt >= Self.watched else {
+            return nil
+        }
+        return
+            "the \(publish.event) of \(publish.name) for \(TimeText.text(due)) was not sent: another push came first "
+            + "(schedule \(id))"
     }
 }

@@ -7,7 +7,7 @@ extension Schedules {
     /// Fields that a record need not have. They are removed when another publish replaces one that had them.
     static let optionalFields = [
         "ts", "content", "life", "stale", "dismissal", "relevance", "alert", "type", "attributes", "expiry", "label",
-        "reason", "trace", "by",
+        "reason", "trace", "by", "after",
     ]
 }
 
@@ -33,6 +33,7 @@ extension Schedule {
         add("attributes", publish.attributes.map { .bytes($0.bytes) })
         add("expiry", publish.options.expiry.map { .int($0) })
         add("trace", publish.options.trace.map { .bytes($0.stored) })
+        add("after", publish.options.after.stored.map { .string($0) })
         add("by", publish.publisher.map { .string($0.stored) })
         add("label", label.map { .string($0) })
         add("reason", reason.map { .string($0) })
@@ -62,6 +63,10 @@ extension Schedule {
         publish.options.restart = start.contains(.restart)
         publish.options.respectDismissal = start.contains(.respectDismissal) ? true : nil
         publish.options.trace = fields.bytes("trace").flatMap { ChannelID(stored: Array($0)) }
+        if let after = fields.text("after") {
+            guard let after = AfterPush(after) else { throw .corrupt("schedule") }
+            publish.options.after = after
+        }
         publish.publisher = fields.text("by").flatMap { Publisher(stored: $0) }
         publish.life = fields.number("life").map { .milliseconds($0) }
         self.init(

@@ -25,13 +25,15 @@ public struct Schedules: Sendable {
     package let keys: Keyspace
     package let pushes: Pushes
     package let replicas: ReplicaWait?
+    private let events: Events
     let walks = DueWalks()
 
-    package init(redis: RedisClient, keys: Keyspace, pushes: Pushes, replicas: ReplicaWait?) {
+    package init(redis: RedisClient, keys: Keyspace, pushes: Pushes, replicas: ReplicaWait?, events: Events) {
         self.redis = redis
         self.keys = keys
         self.pushes = pushes
         self.replicas = replicas
+        self.events = events
     }
 
     /// Creates all of the schedules, or none. Repeatable with the same ids. After a crash, a record expires unsent.
@@ -179,6 +181,11 @@ public struct Schedules: Sendable {
         let name = RedisCommand("HDEL", keys.scheduledNames(app), .string(member))
         try await redis.run(
             (redis.isCluster ? [name] : []) + [RedisCommand("ZREM", keys.at(app), .string(member))])
+    }
+
+    /// Tells that a schedule was refused at its time. Repeatable: the event has the same id.
+    func tellRefusal(_ app: AppKey, _ schedule: Schedule) async throws(StoreError) {
+        if let event = OutgoingEvent.refused(schedule, app) { try await events.add(app, [event]) }
     }
 
     func settle(
