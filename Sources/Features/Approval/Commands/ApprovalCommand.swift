@@ -73,10 +73,15 @@ struct ApprovalCommand: ParsableCommand {
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "Id of the proposal.") var id: String
         @Option(name: .customLong("request"), help: .value("id", "The request, as you have seen it.")) var seen: String
+        @Option(help: .after, transform: AfterPush.argument) var after: AfterPush?
 
         func check() throws { try checkProposal(id) }
 
-        var request: GatewayRequest { .post("/api/proposals/\(id)/approve", ["request": .string(seen)]) }
+        var request: GatewayRequest {
+            .post(
+                "/api/proposals/\(id)/approve",
+                .fields(["request": .string(seen), "after": after.map { .string("\($0)") }]))
+        }
         func lines(_ proposal: ProposalAnswer) -> [String] { ["approved \(proposal.title)"] }
     }
 

@@ -73,24 +73,28 @@ struct ProposalCalls: CallGroup {
     /// `POST /api/proposals/{proposal_id}/approve`. The body names the request, so that nothing is approved that its
     /// person has not seen. The answer comes once the publish is accepted.
     func approve(_ call: Call) async throws -> Answer {
-        guard let value = try call.object(known: ["request"])?["request"] else {
+        let body = try call.object(known: ["request", "after"])
+        guard let request = try body?["request"]?.string() else {
             throw APIError.request(400, "is required: the `request` of the proposal as you have seen it")
         }
-        let request = try value.string()
+        let after = try body?["after"]?.afterPush()
         let found = try await find(call)
+        if let value = body?["after"], found.name == nil {
+            throw value.error("is for a proposal of one name: this one has several")
+        }
         let publishing = ApprovedPublishing(
             parts: parts, app: call.app, operation: call.operation, now: call.now)
         if found.objection(to: call.person, request: request, now: call.now) == nil {
-            do { try await publishing.check(found) } catch {
-                let error = APIError(thrown: error)
+            do { try await publishing.check(found, after: after) } catch {
+                var error = APIError(thrown: error)
                 guard (400..<500).contains(error.status), error.status != 429 else { throw error }
-                throw APIError(
-                    409,
-                    "It would be refused now: \(error.message) Nothing was decided: edit the proposal, or reject it.",
-                    details: error.details)
+                if error.status != 409 { (error.status, error.code) = (409, 40900) }
+                error.message =
+                    "It would be refused now: \(error.message) Nothing was decided: edit the proposal, or reject it."
+                throw error
             }
         }
-        var decided = try await decide(found, approves: true, request: request, call)
+        var decided = try await decide(found, approves: true, request: request, after: after, call)
         if decided.state == .approved { decided = try await publishing.finish(decided) }
         guard decided.state == .published else { throw APIError.standing(decided) }
         return Answer(200, decided.answer).about(decided.subjects)
@@ -112,10 +116,12 @@ struct ProposalCalls: CallGroup {
     }
 
     private func decide(
-        _ found: Proposal, approves: Bool, request: String?, reason: String? = nil, _ call: Call
+        _ found: Proposal, approves: Bool, request: String?, reason: String? = nil, after: AfterPush? = nil,
+        _ call: Call
     ) async throws -> Proposal {
         let result = try await proposals.decide(
-            call.app.key, found, approves: approves, request: request, reason: reason, by: call.person, now: call.now)
+            call.app.key, found, approves: approves, request: request, reason: reason, after: after, by: call.person,
+            now: call.now)
         switch result {
         case .decided(let proposal): return proposal
         case .own:

@@ -29,6 +29,13 @@ struct ProposedBody {
         }
         (pushes, times) = (schedules.map(\.push), schedules.map { $0.due })
     }
+
+    /// Replaces the condition of each push by the one that an approver gave.
+    mutating func come(after: AfterPush?) {
+        guard let after else { return }
+        for index in pushes.indices { pushes[index].publish.options.after = after }
+        for index in schedules.indices { schedules[index].push.publish.options.after = after }
+    }
 }
 
 /// Publishes an approved proposal, under the ids that it has had from the start.
@@ -44,10 +51,15 @@ struct ApprovedPublishing {
         Call(publishing: proposal, of: app, operation: operation, now: now)
     }
 
-    /// Checks a proposal as if it was published now: a schema or a broadcast channel may have changed since.
-    func check(_ proposal: Proposal) async throws {
+    /// Checks a proposal as if it was published now: a schema or a broadcast channel may have changed since, or a push
+    /// may have come first. A schedule's condition is for its time.
+    func check(_ proposal: Proposal, after: AfterPush?) async throws {
         let asker = asker(proposal)
-        _ = try await PublishSteps(parts).check(ProposedBody(proposal.kind, proposal.body, asker).pushes, asker)
+        var body = try ProposedBody(proposal.kind, proposal.body, asker)
+        body.come(after: after)
+        _ = try await PublishSteps(parts).check(body.pushes, asker)
+        guard proposal.kind == .publish else { return }
+        if let found = try await PublishConditions(parts).firstConflict(body.pushes, asker) { throw found.refusal }
     }
 
     /// Publishes an approved proposal. Repeatable, also by several gateways at once.
@@ -70,7 +82,8 @@ struct ApprovedPublishing {
 
     private func publish(_ proposal: Proposal) async throws {
         let asker = asker(proposal)
-        let body = try ProposedBody(proposal.kind, proposal.body, asker)
+        var body = try ProposedBody(proposal.kind, proposal.body, asker)
+        body.come(after: proposal.decision?.after)
         switch proposal.kind {
         case .publish:
             try await PublishCalls(parts).commit(body.pushes, proposal.pushIDs, isRepeatable: true, asker)

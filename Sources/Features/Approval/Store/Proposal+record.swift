@@ -24,6 +24,7 @@ extension Proposal {
                 "decider", .string(decision.by.identity), "decidedBy", .string(decision.by.publisher.stored),
                 "decided", .int(decision.at),
             ]
+            if let after = decision.after { fields += ["after", .string("\(after)")] }
         }
         if let reason { fields += ["reason", .string(reason)] }
         if let endedAt { fields += ["ended", .int(endedAt)] }
@@ -48,7 +49,7 @@ extension Proposal {
             body: Array(body), asker: asker, askedAt: Int64(asked), lapses: Int64(lapses), request: request)
         self.state = state
         if let by = person("decider", "decidedBy"), let at = fields.number("decided") {
-            decision = Decision(by: by, at: Int64(at))
+            decision = Decision(by: by, at: Int64(at), after: fields.text("after").flatMap { AfterPush($0) })
         }
         reason = fields.text("reason")
         endedAt = fields.number("ended").map(Int64.init)

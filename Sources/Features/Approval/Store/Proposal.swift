@@ -40,6 +40,8 @@ public struct Proposal: Sendable, Hashable {
         public var by: Person
         /// Epoch ms.
         public var at: Int64
+        /// The condition in place of the proposal's own, because the person has seen a newer push. Nil: its own.
+        public var after: AfterPush?
     }
 
     /// The dates of one of its pushes, from which the time follows at which the proposal lapses.

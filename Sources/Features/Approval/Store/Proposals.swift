@@ -89,9 +89,10 @@ public struct Proposals: Sendable {
     /// - Parameters:
     ///   - request: the request that the person has seen. Nil: the present one.
     ///   - reason: why it is rejected, for the person who asked
+    ///   - after: the condition of an approval in place of the proposal's own. Nil: its own.
     public func decide(
         _ app: AppKey, _ found: Proposal, approves: Bool, request: String?, reason: String? = nil,
-        by person: Proposal.Person, now: Int64
+        after: AfterPush? = nil, by person: Proposal.Person, now: Int64
     ) async throws(StoreError) -> ProposalResult {
         func answer(_ found: Proposal, _ objection: ProposalResult) -> ProposalResult {
             let states: [Proposal.State] = approves ? [.approved, .published, .failed] : [.rejected]
@@ -102,7 +103,7 @@ public struct Proposals: Sendable {
         }
         if let objection = found.objection(to: person, request: request, now: now) { return answer(found, objection) }
         var decided = found
-        decided.decision = Proposal.Decision(by: person, at: now)
+        decided.decision = Proposal.Decision(by: person, at: now, after: after)
         decided.state = approves ? .approved : .rejected
         if !approves { (decided.reason, decided.endedAt) = (reason, now) }
         // No replica is asked: the publish that follows an approval asks them, and is the same if it is repeated.

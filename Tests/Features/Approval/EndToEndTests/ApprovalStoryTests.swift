@@ -54,6 +54,10 @@ import Testing
         try await eventually("both devices have it") { try await accepted() == 2 }
 
         let second = try await ask(2)
+        // The first one was published since.
+        let overtaken = try await deployment.run(
+            "approval", "approve", second.id, "--request", second.request, "--after", "none", environment: ben)
+        #expect(overtaken.code == 1 && overtaken.err.contains("the newest push of the name is"), "\(overtaken)")
         let rejected = try await deployment.run(
             "approval", "reject", second.id, "--reason", "the score is 3:1", environment: ben)
         #expect(rejected.code == 0 && rejected.out == "rejected publish of match-1\n", "\(rejected)")
