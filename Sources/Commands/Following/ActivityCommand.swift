@@ -53,9 +53,14 @@ struct ActivityCommand: CheckedCommand {
             "shards": Terminal.grouped(activity.shards), "last push": activity.lastPushID ?? "none",
             "ended": activity.ended ? "yes" : "no", "automatic end": activity.automaticEndAt,
             "type": activity.attributesType, "broadcast channel": broadcast,
-            "last content state": activity.lastContentState?.line,
+            "newest push": activity.newestPush?.line, "last content state": activity.lastContentState?.line,
         ]).print()
     }
+}
+
+extension NewestPushAnswer {
+    /// The push, and who sent it.
+    fileprivate var line: String { "\(pushID) (\(event), \(state)\(by.map { ", by \($0.caller)" } ?? ""))" }
 }
 
 extension LastContentStateAnswer {

@@ -1,6 +1,7 @@
 import Answers
 import ArgumentParser
 import FoundationEssentials
+import LiveActivity
 import StrictJSON
 
 struct PublishCommand: CheckedCommand {
@@ -13,6 +14,7 @@ struct PublishCommand: CheckedCommand {
         "publish order-1234 --event end --dismissal-date +10m --yes",
         "publish match-42 --content-state @score.json --audience tag:vip --dry-run",
         "publish match-42 --content-state @score.json --trace 3f0c8a51-8a3e-4b9b-9a66-0c8a3f0c8a51",
+        "publish match-42 --content-state @score.json --after 019a1b6e-b16a-7c58-b78d-181d5e242078",
         "publish match-42 --event end --at 2026-11-21T18:00+01:00",
         "publish match-42 --content-state @kick-off.json --at 'tomorrow 20:00'",
         "publish match-42 --event end --at +2h --replace 0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",
@@ -68,6 +70,7 @@ struct PublishCommand: CheckedCommand {
                 + "Other relative times count from it."))
     var at: String?
     @Option(help: .value("id", "With --at: replace this schedule, if it still waits.")) var replace: String?
+    @Option(help: .after, transform: AfterPush.argument) var after: AfterPush?
     @Option(help: .value("key", "A publish that is repeated with the same key is sent once."))
     var idempotencyKey: String?
     @Flag(help: "Wait until every token has an outcome, then print the ledger.") var wait = false

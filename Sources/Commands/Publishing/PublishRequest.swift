@@ -30,7 +30,8 @@ struct PublishRequest {
             "attributes": try Self.object(options.attributes, "--attributes"),
         ])
         let pushOptions = JSON.fields([
-            "expiry": try time(options.expiry, "--expiry"), "insist": options.insist ? true : nil,
+            "after": options.after.map { .string("\($0)") }, "expiry": try time(options.expiry, "--expiry"),
+            "insist": options.insist ? true : nil,
             "restart": options.restart ? true : nil, "respect_dismissal": options.respectDismissal.map(JSON.bool),
             "trace": options.trace.map(JSON.string),
         ])
@@ -86,4 +87,18 @@ struct PublishRequest {
             throw ValidationError("\(option) is not valid JSON: \(error)")
         }
     }
+}
+
+extension AfterPush {
+    static func argument(_ text: String) throws -> AfterPush {
+        guard let after = AfterPush(text) else {
+            throw ValidationError("'\(text)' must be the id of a push, none or any")
+        }
+        return after
+    }
+}
+
+extension ArgumentHelp {
+    static let after = ArgumentHelp.value(
+        "id", "Only if this push is the newest one of the name, as 'activity' shows it: a push id, none, or any.")
 }

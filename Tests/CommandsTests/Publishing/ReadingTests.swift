@@ -31,6 +31,13 @@ struct ReadingTests {
                 == start + #"{"name":"match-1","event":"end"}}},"options":{"expiry":600,"insist":true}}"#)
     }
 
+    @Test(arguments: ["none", "any", "0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10"])
+    func `a publish may name the push that it comes after`(after: String) async throws {
+        let publish = try await PublishCommand.asyncParse(["match-1", "--event", "end", "--after", after])
+        let text = try PublishRequest(options: publish).json(now: 0).text
+        #expect(text.hasSuffix(#","options":{"after":"\#(after)"}}"#), "\(text)")
+    }
+
     @Test(arguments: [("+90", 1_090), ("+2m", 1_120), ("+1h", 4_600), ("77", 77), ("now", 1_000)])
     func `times from now and epoch seconds`(text: String, seconds: Int) throws {
         #expect(try PublishRequest.time(text, "--stale-date", now: 1_000) == seconds)

@@ -167,9 +167,10 @@ final class Deployment: Sendable {
 
     /// Calls the gateway or the simulator's control interface once.
     func call(
-        _ method: String, _ url: String, user: String? = "shop:shop-master", body: String? = nil
+        _ method: String, _ url: String, user: String? = "shop:shop-master", body: String? = nil,
+        headers more: [(String, String)] = []
     ) async throws -> (status: Int, json: [String: Any], text: String) {
-        var headers = [("Content-Type", "application/json")]
+        var headers = [("Content-Type", "application/json")] + more
         if let user { headers.append(("Authorization", "Basic " + Data(user.utf8).base64EncodedString())) }
         let response = try await HTTPClient().send(
             HTTPRequest(method, url, headers: headers, body: body.map { .bytes(Array($0.utf8)) }))
