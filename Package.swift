@@ -42,7 +42,10 @@ let features: KeyValuePairs = [
     "Intake": [
         "StoreGround", "Store", "HTTPAPI", "Settings", "Commands", "HTTPAPITests", "SettingsTests", "EndToEndTests",
     ],
-    "Numbers": ["Console", "ConsoleTests", "HTTPAPITests"],
+    "Numbers": [
+        "StoreGround", "Store", "Fanout", "Answers", "Console", "HTTPAPI", "Commands", "StoreTests", "ConsoleTests",
+        "HTTPAPITests", "EndToEndTests",
+    ],
     "OpenID": [
         "StoreGround", "Store", "Console", "HTTPAPI", "Settings", "Commands", "HTTPAPITests", "SettingsTests",
         "CommandsTests",
@@ -63,8 +66,8 @@ let features: KeyValuePairs = [
 ]
 // The targets with a list that names features: Features+TARGET.swift, beside the features.
 let listed = [
-    "Answers", "StoreDeliveries", "Store", "Console", "HTTPAPI", "Settings", "Commands", "StoreTests", "HTTPAPITests",
-    "CommandsTests",
+    "Answers", "StoreDeliveries", "Store", "Fanout", "Console", "HTTPAPI", "Settings", "Commands", "StoreTests",
+    "HTTPAPITests", "CommandsTests",
 ]
 
 let package = Package(

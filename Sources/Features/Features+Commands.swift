@@ -12,6 +12,7 @@ extension Lamplighter {
         ArchiveCommand.self,
         BackupCommand.self,
         RestoreCommand.self,
+        SumsCommand.self,
         TestDeviceCommand.self,
         WatchCommand.self,
     ]
@@ -22,6 +23,7 @@ extension ProcessFeature {
         appAttest,
         approval,
         export,
+        numbers,
         openID,
         webhooks,
     ]

@@ -5,6 +5,7 @@ extension Endpoint {
         airshipSDK,
         appAttest,
         approval,
+        numbers,
         sketches,
         testDevices,
         webhooks,

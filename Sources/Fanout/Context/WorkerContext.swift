@@ -29,6 +29,7 @@ final class WorkerContext: Sendable {
     let pauses = PauseBook()
     private let outboxes = SharedCall<NamedApp, Void, StoreError>()
     let openRequests = OpenRequests()
+    let reachNotes: [ReachNote.Note]
 
     private struct NamedApp: Hashable {
         var app: AppKey
@@ -42,6 +43,7 @@ final class WorkerContext: Sendable {
         (self.store, self.apps, self.live, self.owner) = (store, apps, live, owner)
         (self.circuits, self.metrics, self.logger) = (circuits, metrics, logger)
         (self.leases, self.spans, clock) = (leases, spans, live.current.now)
+        reachNotes = ReachNote.all.map { $0.begin(store) }
     }
 
     /// The worker's clock, milliseconds.

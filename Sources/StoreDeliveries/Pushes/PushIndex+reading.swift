@@ -23,7 +23,7 @@ extension PushIndex {
     }
 
     /// Which of the pushes are in the hours of their acceptance.
-    func listed(
+    package func listed(
         _ app: AppKey, _ pushes: [(id: PushID, acceptedAt: Int64)]
     ) async throws(StoreError) -> Set<PushID> {
         let names = try await names(pushes.map { ($0.id, place(app, $0.id, at: $0.acceptedAt)) })

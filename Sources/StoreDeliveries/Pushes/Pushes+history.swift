@@ -107,7 +107,7 @@ extension Pushes {
 
     /// A push that was accepted long after its id was made is in two hours, and shown in that of its acceptance. Each
     /// other push is shown in the hour of its id alone: a publish that is repeated later notes it once more.
-    static func shows(_ id: PushID, _ createdAt: Int64, in hour: Int64) -> Bool {
+    package static func shows(_ id: PushID, _ createdAt: Int64, in hour: Int64) -> Bool {
         (PushIndex.isLate(id, acceptedAt: createdAt) ? createdAt : id.uuid.time) / PushIndex.hour == hour
     }
 

@@ -1,5 +1,5 @@
-import LiveActivity
-import Redis
+package import LiveActivity
+package import Redis
 package import StoreGround
 import Synchronization
 
@@ -124,6 +124,12 @@ package struct Quotas: Sendable {
     private func sketches(_ quota: Quota, _ app: AppKey, life: Int64, now: Int64) -> [RedisKey] {
         let current = life == 0 ? 0 : now / Self.period(life)
         return (0...(life == 0 ? 0 : Self.pastPeriods)).map { keys.seen(app, quota, current - $0) }
+    }
+
+    /// The command that estimates how many followers an app's names have together. 0 if they have no limit.
+    package func followers(_ app: AppKey, now: Int64) -> RedisCommand {
+        let life = RegistryRecord.Span.activity.retention
+        return RedisCommand("PFCOUNT", sketches(.followers, app, life: life, now: now).map { .key($0) })
     }
 
     private static func period(_ life: Int64) -> Int64 { max(1, life / pastPeriods) }

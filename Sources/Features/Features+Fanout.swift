@@ -1,0 +1,5 @@
+extension ReachNote {
+    static let ofFeatures: [ReachNote] = [
+        numbers
+    ]
+}

@@ -1,0 +1,102 @@
+import Answers
+import LiveActivity
+import Store
+
+/// The sums of an app's pushes, which outlive the pushes.
+struct SumsCalls: CallGroup {
+    /// Days whose names are read at once.
+    private static let mostDaysOfNames: Int64 = 31
+
+    private let store: Sums
+
+    init(_ parts: GatewayParts) { store = parts.store.sums }
+
+    /// `GET /api/sums`: by day, by hour or by name.
+    func sums(_ call: Call) async throws -> Answer {
+        let by = call.query["by"] ?? "day"
+        guard ["day", "hour", "name"].contains(by) else {
+            throw APIError.parameter("by", "must be day, hour or name")
+        }
+        let name = try call.query["name"].map { try call.identified("name", ActivityName.init(_:), of: $0) }
+        if let name { try call.check(name) }
+        let asked = try call.words("event", ActivityEvent.allCases.map(\.rawValue), ActivityEvent.init(rawValue:))
+        let events = asked.isEmpty ? Set(ActivityEvent.allCases) : asked
+        let (app, span) = (call.app.key, by == "hour" ? Sums.Span.hour : .day)
+        let spans = try range(call, span, isOfDays: by == "name")
+        // A credential for some names has the sums of these names alone, as far as they are kept.
+        let isOfNames = name == nil && (by == "name" || call.namePrefix != nil)
+        if isOfNames, spans.count > Self.mostDaysOfNames * Sums.Span.day.length / span.length {
+            throw APIError.parameter(
+                "from", "must be \(Self.mostDaysOfNames) days before to at most, for sums of names")
+        }
+        try await store.freshen(app)
+        let view = try await store.read(app, by: span, spans, isOfNames ? .names(call.namePrefix) : .whole(name))
+        let isWhole = name == nil && !isOfNames && events.count == ActivityEvent.allCases.count
+        let rows =
+            by == "name"
+            ? Self.names(view.total.sums.filter { events.contains($0.key.event) })
+            : Set(view.spans.keys).union(isWhole ? view.followers.keys.map(\.self) : []).sorted(by: >).compactMap {
+                number in
+                SumAnswer(
+                    (view.spans[number]?.sums ?? [:]).filter { events.contains($0.key.event) }.values,
+                    at: number * span.length, devices: isWhole ? view.devices[number] : nil,
+                    followers: isWhole ? view.followers[number] : nil)
+            }
+        return Answer(
+            200,
+            SumsAnswer(
+                by: by, from: TimeText.text(spans.lowerBound * span.length),
+                to: TimeText.text((spans.upperBound + 1) * span.length), since: TimeText.text(view.since),
+                devices: isWhole ? view.allDevices : nil, sums: rows))
+    }
+
+    /// The spans that the query asks for: the last 14 days or 48 hours, or for names the last seven days.
+    private func range(_ call: Call, _ span: Sums.Span, isOfDays: Bool) throws(APIError) -> ClosedRange<Int64> {
+        let now = store.now()
+        let newest = now / span.length
+        let to = try call.time("to").map { max(0, $0 - 1) / span.length } ?? newest
+        let count: Int64 = span == .hour ? 48 : isOfDays ? 7 : 14
+        let from = try call.time("from").map { max(0, $0) / span.length } ?? to - count + 1
+        guard from <= to else { throw APIError.parameter("from", "must be before to") }
+        let oldest = (now - span.life) / span.length
+        return max(from, oldest)...max(from, oldest, min(to, newest))
+    }
+
+    /// A row for each name, the one with the most deliveries first.
+    private static func names(_ sums: [SumKey: SumCounts]) -> [SumAnswer] {
+        var names: [ActivityName: [SumCounts]] = [:]
+        for (key, counts) in sums { if let name = key.name { names[name, default: []].append(counts) } }
+        return names.sorted { one, other in
+            let (first, second) = (one.value.deliveries, other.value.deliveries)
+            return (second, one.key.exact) < (first, other.key.exact)
+        }.compactMap { SumAnswer($0.value, name: $0.key.rawValue) }
+    }
+}
+
+extension [SumCounts] {
+    fileprivate var deliveries: Int { map(\.outcomes.delivered).reduce(0, +) }
+}
+
+extension SumAnswer {
+    /// Nil if there is nothing to add up.
+    fileprivate init?(
+        _ parts: some Sequence<SumCounts>, at time: Int64? = nil, name: String? = nil, devices: Int? = nil,
+        followers: Int? = nil
+    ) {
+        let counts = parts.reduce(into: SumCounts()) { $0 += $1 }
+        guard counts.pushes > 0 || followers ?? 0 > 0 else { return nil }
+        self.init(
+            at: time.map(TimeText.text), name: name, pushes: counts.pushes, outcomes: counts.outcomes,
+            largestAudience: counts.largest, devices: devices)
+        self.followers = followers
+        (shown, ended, dismissed) = (counts.shown, counts.ended, counts.dismissed)
+        if counts.reached > 0 { (lastPhone, longest) = (counts.lasted / counts.reached, counts.longest) }
+    }
+}
+
+extension Endpoint {
+    static let numbers: [Endpoint] = [
+        Endpoint(
+            "GET", "/api/sums", .master, .read, SumsCalls.sums, [.ok(SumsAnswer.self)], checksNames: true)
+    ]
+}
