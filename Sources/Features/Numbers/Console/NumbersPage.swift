@@ -1,67 +1,153 @@
 import Answers
 import LiveActivity
 
-/// Reach, delivered and failed over time, of the app or of a name, from the ledgers that are kept.
+/// Deliveries over time, of the app or of a name, from the sums that outlive pushes.
 enum NumbersPage {
-    private static let hours = 48
-    private static let days = 14
-    /// The most pushes that a chart by the hour reads.
-    private static let most = 5_000
+    private static let (hour, day): (Int64, Int64) = (3_600_000, 86_400_000)
+    /// Names in the table.
+    private static let mostNames = 20
 
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
-        let name = visit.query.name()
-        let isByHour = visit.query["by"] == "hour"
-        let (chart, isCut) = try await isByHour ? byHour(name, visit) : byDay(name, visit)
-        func path(_ by: String) -> String { "/console/numbers" + Form.query(["by": by, "name": name]) }
+        let view = View(visit)
+        let columns =
+            ["at", "pushes", "targets"] + SettledField.allCases.map(\.rawValue) + [
+                "largest_audience", "devices", "followers", "shown", "ended", "dismissed", "last_phone_ms",
+                "longest_ms",
+            ]
+        if let file = try await Export.file(visit, "/api/sums", "sums", columns: columns, view.query()) { return file }
+        let found = try await view.chart(visit)
+        let names = view.name == nil ? try await topNames(visit, view) : []
+        let (chart, total) = (found.chart, found.chart.total)
         return visit.page(
             "numbers", "Numbers",
             values([
-                "name": name ?? "", "namePath": name.map { "/console/names/\(Form.encoded($0))" },
-                "byHour": isByHour ? true : nil, "by": isByHour ? "hour" : "day", "dayPath": path("day"),
-                "hourPath": path("hour"),
-                "span": isByHour ? "The last \(hours) hours, UTC" : "The last \(days) days, UTC",
-                "empty": chart.isEmpty ? true : nil, "isCut": isCut ? Shown.count(most) : nil,
-                "devices": chart.devices, "pushes": chart.pushes, "rows": chart.rows, "sum": chart.total.values,
+                "name": view.name ?? "", "namePath": view.name.map { "/console/names/\(Form.encoded($0))" },
+                "byHour": view.isByHour ? true : nil, "by": view.isByHour ? "hour" : "day",
+                "dayPath": view.path(by: "day"), "hourPath": view.path(by: "hour"),
+                "from": visit.query.text("from") ?? "", "to": visit.query.text("to") ?? "",
+                "events": Options.list(
+                    ["", "start", "update", "end"], chosen: visit.query["event"], empty: "Any event"),
+                "empty": total.pushes == 0 ? true : nil, "rows": chart.rows, "sum": total.values,
+                "charts": [chart.deliveries, chart.pushes] + [chart.devices, chart.followers].compactMap(\.self),
+                "unknown": chart.hasUnknown ? Shown.plain(found.since) : nil,
+                "tiles": tiles(total, before: chart.totalBefore, devices: found.devices), "names": names,
+                "hasNames": names.isEmpty ? nil : true,
+                "files": Export.links(visit, keeping: ["name", "event", "by", "from", "to"]),
             ]))
     }
 
-    /// Redis's clock, which dates pushes.
-    private static func now(_ visit: Visit) -> Int64 { visit.console.gateway.now() }
+    /// The form of the page: which time, which name, which event.
+    struct View {
+        let name: String?
+        let event: String?
+        let isByHour: Bool
+        let range: DayRange
+        let (first, count): (Int64, Int)
 
-    private static func byDay(_ name: String?, _ visit: Visit) async throws -> (Chart, isCut: Bool) {
-        let day: Int64 = 86_400_000
-        let first = now(visit) / day * day - Int64(days - 1) * day
-        let query = Form.query(["by": "day", "name": name, "from": TimeText.plainText(first)])
-        let found: PushSumsAnswer = try await visit.get("/api/pushes/sums", query: query)
-        var chart = Chart(from: first, step: day, count: days) { String(TimeText.plainText($0).prefix(10)) }
-        for sum in found.sums {
-            guard let text = sum.day, let time = TimeText.parse("\(text)T00:00:00") else { continue }
-            chart.add(Chart.Sum(pushes: sum.pushes, outcomes: sum.outcomes), at: time)
+        var step: Int64 { isByHour ? NumbersPage.hour : NumbersPage.day }
+
+        init(_ visit: Visit) {
+            (name, event) = (visit.query.name(), visit.query.text("event"))
+            isByHour = visit.query["by"] == "hour"
+            range = DayRange(visit.query)
+            let step = isByHour ? NumbersPage.hour : NumbersPage.day
+            let (most, usual): (Int64, Int64) = isByHour ? (336, 48) : (400, 14)
+            // Redis's clock dates pushes.
+            let now = visit.console.gateway.now()
+            let end = range.to.flatMap { TimeText.parse($0) }.map { min($0, now + step) } ?? now + step
+            let last = max(1, end / step) - 1
+            let begin = range.from.flatMap { TimeText.parse($0) }.map { $0 / step } ?? last - usual + 1
+            let first = min(last, max(begin, last - most + 1))
+            (self.first, count) = (first * step, Int(last - first + 1))
         }
-        return (chart, found.next != nil)
+
+        /// The parameters of the API for these spans, or for the same ones so much earlier.
+        func query(by group: String? = nil, earlier: Int64 = 0) -> KeyValuePairs<String, String?> {
+            [
+                "by": group ?? (isByHour ? "hour" : "day"), "name": name, "event": event,
+                "from": TimeText.plainText(max(0, first - earlier)),
+                "to": TimeText.plainText(max(1, first + Int64(count) * step - earlier)),
+            ]
+        }
+
+        func path(by group: String) -> String {
+            "/console/numbers" + Form.query(["by": group, "name": name, "event": event])
+        }
+
+        /// The sums of these spans beside the ones a week earlier.
+        func chart(_ visit: Visit) async throws -> (chart: Chart, since: String, devices: Int?) {
+            let found: SumsAnswer = try await visit.get("/api/sums", query: Form.query(query()))
+            let week = 7 * NumbersPage.day
+            let earlier: SumsAnswer = try await visit.get("/api/sums", query: Form.query(query(earlier: week)))
+            var chart = Chart(
+                from: first, step: step, count: count, since: TimeText.parse(found.since) ?? 0
+            ) { String(TimeText.plainText($0).prefix(isByHour ? 16 : 10)).replacing("T", with: " ") }
+            chart.link = { time in
+                "/console/pushes"
+                    + Form.query([
+                        "name": name, "event": event, "from": TimeText.plainText(time),
+                        "to": TimeText.plainText(time + step),
+                    ])
+            }
+            for sum in found.sums { sum.at.flatMap { TimeText.parse($0) }.map { chart.add(Chart.Sum(sum), at: $0) } }
+            for sum in earlier.sums {
+                sum.at.flatMap { TimeText.parse($0) }.map { chart.addBefore(Chart.Sum(sum), at: $0 + week) }
+            }
+            return (chart, found.since, found.devices)
+        }
     }
 
-    private static func byHour(_ name: String?, _ visit: Visit) async throws -> (Chart, isCut: Bool) {
-        let hour: Int64 = 3_600_000
-        let first = now(visit) / hour * hour - Int64(hours - 1) * hour
-        var chart = Chart(from: first, step: hour, count: hours) {
-            String(TimeText.plainText($0).prefix(16)).replacing("T", with: " ")
+    /// The names with the most deliveries of the time, as far as their sums are kept.
+    private static func topNames(_ visit: Visit, _ view: View) async throws -> [Values] {
+        guard Int64(view.count) * view.step <= 31 * day else { return [] }
+        let found: SumsAnswer = try await visit.get("/api/sums", query: Form.query(view.query(by: "name")))
+        return found.sums.prefix(mostNames).map { sum in
+            var row = Chart.Sum(sum).values
+            row["title"] = sum.name
+            row["path"] =
+                "/console/numbers"
+                + Form.query([
+                    "by": view.isByHour ? "hour" : "day", "name": sum.name, "event": view.event,
+                    "from": visit.query.text("from"), "to": visit.query.text("to"),
+                ])
+            return row
         }
-        var (next, read) = (String?.none, 0)
-        repeat {
-            let query = Form.query([
-                "limit": "1000", "name": name, "from": TimeText.plainText(first), "after": next,
-            ])
-            let page: HistoryAnswer = try await visit.get("/api/pushes", query: query)
-            for ledger in page.pushes {
-                guard let time = TimeText.parse(ledger.createdAt) else { continue }
-                chart.add(
-                    Chart.Sum(pushes: 1, outcomes: ledger.outcomes), at: time)
+    }
+
+    /// The main numbers of the time, each beside the one a week earlier.
+    private static func tiles(_ total: Chart.Sum, before: Chart.Sum?, devices: Int?) -> [Values] {
+        func tile(_ title: String, _ count: (Chart.Sum) -> Int, _ note: String? = nil) -> Values {
+            let change = before.flatMap { before -> String? in
+                let (now, then) = (count(total), count(before))
+                guard then > 0 else { return nil }
+                let percent = Int((Double(now - then) * 100 / Double(then)).rounded())
+                return "\(percent >= 0 ? "+" : "−")\(abs(percent)) % to a week before"
             }
-            read += page.pushes.count
-            next = page.next
-        } while next != nil && read < most
-        return (chart, next != nil)
+            return values([
+                "title": title, "value": Shown.count(count(total)), "note": change ?? note,
+            ])
+        }
+        var tiles = [
+            tile("Deliveries", \.outcomes.delivered, "one for each push and device"), tile("Pushes", \.pushes),
+            tile("Largest audience", \.largest, "the most targets of one push"),
+        ]
+        if let devices {
+            tiles.append([
+                "title": "Devices at least once", "value": Shown.estimate(devices), "note": "each once, of all names",
+            ])
+        }
+        if total.shown > 0, total.outcomes.delivered > 0 {
+            let share = min(100, Int(Double(total.shown) * 100 / Double(total.outcomes.delivered)))
+            tiles.append([
+                "title": "Shown by receipts", "value": "\(share) %", "note": "\(Shown.count(total.shown)) devices",
+            ])
+        }
+        if let last = total.lastPhone {
+            tiles.append([
+                "title": "Last phone after", "value": Shown.duration(Int64(last)), "note": "average of the pushes",
+            ])
+        }
+        return tiles
     }
 }
 
@@ -76,118 +162,5 @@ extension MenuEntry {
 extension NameLink {
     static let numbers = NameLink(title: "Numbers by day and hour") { name in
         "/console/numbers" + Form.query(["name": name])
-    }
-}
-
-/// Sums of equal spans of time, as bars and as rows of a table.
-struct Chart {
-    struct Sum {
-        var pushes = 0
-        var outcomes = Outcomes()
-
-        static func += (sum: inout Sum, other: Sum) {
-            sum.pushes += other.pushes
-            sum.outcomes += other.outcomes
-        }
-
-        fileprivate var share: String {
-            outcomes.targets == 0 ? "–" : "\(Int(Double(outcomes.delivered) * 100 / Double(outcomes.targets))) %"
-        }
-
-        var values: Values {
-            [
-                "pushes": Shown.count(pushes), "targets": Shown.count(outcomes.targets),
-                "delivered": Shown.count(outcomes.delivered), "failed": Shown.count(outcomes.failed), "share": share,
-            ]
-        }
-    }
-
-    /// The height of the drawing. Its width is 100.
-    private static let height = 100.0
-    private let first: Int64
-    private let step: Int64
-    private let label: (Int64) -> String
-    private var sums: [Sum]
-
-    init(from first: Int64, step: Int64, count: Int, label: @escaping (Int64) -> String) {
-        (self.first, self.step, self.label) = (first, step, label)
-        sums = Array(repeating: Sum(), count: count)
-    }
-
-    mutating func add(_ sum: Sum, at time: Int64) {
-        let place = (time - first) / step
-        guard time >= first, sums.indices.contains(Int(place)) else { return }
-        sums[Int(place)] += sum
-    }
-
-    var isEmpty: Bool { sums.allSatisfy { $0.pushes == 0 } }
-    var total: Sum { sums.reduce(into: Sum()) { $0 += $1 } }
-
-    private func name(_ index: Int) -> String { label(first + Int64(index) * step) }
-
-    /// The targets of each span: how many got the push, and how many failed.
-    var devices: Values {
-        bars(\.outcomes.targets) { sum, text in
-            let devices = Shown.count(sum.outcomes.targets, "device", "devices")
-            return "\(text): \(devices), \(Shown.count(sum.outcomes.delivered)) delivered, "
-                + "\(Shown.count(sum.outcomes.failed)) failed"
-        }
-    }
-
-    var pushes: Values {
-        bars(\.pushes) { sum, text in "\(text): \(Shown.count(sum.pushes, "push", "pushes"))" }
-    }
-
-    private func bars(_ whole: KeyPath<Sum, Int>, spoken: (Sum, String) -> String) -> Values {
-        let top = Self.top(over: sums.map { $0[keyPath: whole] }.max() ?? 0)
-        let width = 100 / Double(sums.count)
-        let isOfDevices = whole == \.outcomes.targets
-        let bars = sums.enumerated().compactMap { index, sum -> Values? in
-            guard sum[keyPath: whole] > 0 else { return nil }
-            var parts: [(String, Int)] = [(isOfDevices ? "rest" : "count", sum[keyPath: whole])]
-            if isOfDevices {
-                let (delivered, failed) = (sum.outcomes.delivered, sum.outcomes.failed)
-                let rest = max(0, sum.outcomes.targets - delivered - failed)
-                parts = [("delivered", delivered), ("failed", failed), ("rest", rest)]
-            }
-            var y = Self.height
-            let drawn = parts.compactMap { name, count -> Values? in
-                guard count > 0 else { return nil }
-                // A few of many must still be seen.
-                let size = min(y, max(1, Double(count) * Self.height / Double(top)))
-                y -= size
-                return [
-                    "name": name, "x": Self.text(Double(index) * width + width * 0.12), "y": Self.text(y),
-                    "width": Self.text(width * 0.76), "height": Self.text(size),
-                ]
-            }
-            return ["parts": drawn, "title": spoken(sum, name(index))]
-        }
-        return [
-            "caption": isOfDevices ? "Devices" : "Pushes", "bars": bars, "top": Shown.count(top),
-            "half": Shown.count(top / 2), "from": name(0), "middle": name(sums.count / 2), "to": name(sums.count - 1),
-        ]
-    }
-
-    /// The end of the scale: a round number that has a half.
-    static func top(over most: Int) -> Int {
-        var unit = 1
-        while unit * 10 < most { unit *= 10 }
-        return unit * ([2, 4, 6, 8, 10].first { unit * $0 >= most } ?? 10)
-    }
-
-    private static func text(_ value: Double) -> String {
-        let hundredths = Int((value * 100).rounded())
-        return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100)"
-    }
-
-    /// The newest first. Spans without a push are left out.
-    var rows: [Values] {
-        sums.indices.reversed().compactMap { index in
-            guard sums[index].pushes > 0 else { return nil }
-            var row = sums[index].values
-            row["when"] = name(index)
-            return row
-        }
     }
 }

@@ -7,26 +7,48 @@ import Testing
 @testable import Console
 
 @Suite struct ChartTests {
-    private func chart() -> Chart {
-        var chart = Chart(from: 1_000, step: 100, count: 4) { "t\($0)" }
+    private func chart(since: Int64 = 0) -> Chart {
+        var chart = Chart(from: 1_000, step: 100, count: 4, since: since) { "t\($0)" }
+        chart.link = { "/pushes?from=\($0)" }
         chart.add(Chart.Sum(pushes: 2, outcomes: Outcomes(targets: 100, [.delivered: 70, .failed: 20])), at: 1_099)
         chart.add(Chart.Sum(pushes: 1, outcomes: Outcomes(targets: 50, [.delivered: 50])), at: 1_300)
+        chart.addBefore(Chart.Sum(pushes: 1, outcomes: Outcomes(targets: 25, [.delivered: 25])), at: 1_200)
         // Neither of them is in the chart.
         chart.add(Chart.Sum(pushes: 9, outcomes: Outcomes(targets: 9)), at: 999)
         chart.add(Chart.Sum(pushes: 9, outcomes: Outcomes(targets: 9)), at: 1_400)
         return chart
     }
 
-    @Test func `bars stand on each other and reach as high as their count`() throws {
-        let bars = try #require(chart().devices["bars"] as? [[String: Any]])
-        #expect(bars.count == 2 && chart().devices["top"] as? String == "100")
-        let parts = try #require(bars[0]["parts"] as? [[String: String]])
+    private func bars(_ values: Values) throws -> [[String: Any]] { try #require(values["bars"] as? [[String: Any]]) }
+    private func parts(_ bar: [String: Any]) throws -> [[String: String]] {
+        try #require(bar["parts"] as? [[String: String]])
+    }
+
+    @Test func `bars stand on each other, reach as high as their count, and lead to their pushes`() throws {
+        let drawn = chart().deliveries
+        let bars = try bars(drawn)
+        #expect(bars.count == 3 && drawn["top"] as? String == "100")
+        let parts = try parts(bars[0])
         #expect(parts.map { $0["name"] } == ["delivered", "failed", "rest"])
         #expect(parts.map { $0["y"] } == ["30.00", "10.00", "0.00"])
         #expect(parts.map { $0["height"] } == ["70.00", "20.00", "10.00"])
-        #expect(bars[0]["title"] as? String == "t1000: 100 devices, 70 delivered, 20 failed")
-        let second = try #require(bars[1]["parts"] as? [[String: String]])
-        #expect(second.count == 1 && second[0]["height"] == "50.00" && second[0]["x"] == "78.00")
+        #expect(bars[0]["title"] as? String == "t1000: 70 delivered of 100, 20 failed")
+        #expect(bars[0]["pushesPath"] as? String == "/pushes?from=1000")
+        // Nothing was sent then, but a week before.
+        #expect(try self.parts(bars[1]).map { $0["name"] } == ["before"])
+        #expect((bars[1]["title"] as? String)?.hasSuffix("; a week before 25") == true && bars[1]["pushesPath"] == nil)
+        let last = try self.parts(bars[2])
+        #expect(last.count == 1 && last[0]["height"] == "50.00" && last[0]["x"] == "78.00")
+    }
+
+    @Test func `a span of which nothing is known is hatched, one without a push is empty`() throws {
+        let chart = chart(since: 1_150)
+        #expect(!chart.hasUnknown, "the first span has pushes all the same")
+        let later = self.chart(since: 1_201)
+        #expect(later.hasUnknown)
+        let bars = try bars(later.pushes)
+        #expect(try parts(bars[1]).map { $0["name"] } == ["unknown"])
+        #expect(bars[1]["title"] as? String == "t1100: not counted, or no longer kept")
     }
 
     @Test(arguments: [
@@ -37,10 +59,11 @@ import Testing
         #expect(Chart.top(over: most) == expected)
     }
 
-    @Test func `rows are the newest first, with a sum, and an empty chart says so`() {
+    @Test func `rows are the newest first, with a sum, and what was a week before`() {
         #expect(chart().rows.map { $0["when"] as? String } == ["t1300", "t1000"])
         #expect(chart().total.values["share"] as? String == "80 %")
-        #expect(Chart(from: 0, step: 1, count: 3) { "\($0)" }.isEmpty && !chart().isEmpty)
+        #expect(chart().rows.map { $0["before"] as? String } == ["–", "–"] && chart().totalBefore?.pushes == 1)
+        #expect(Chart(from: 0, step: 1, count: 3) { "\($0)" }.total.pushes == 0)
         #expect(Chart.Sum().values["share"] as? String == "–")
     }
 

@@ -17,7 +17,18 @@ import Testing
                 #expect(all.contains("3 pushes</title>") && all.contains("<svg"), "\(all)")
                 let one = try await browser.get("/console/numbers?by=\(by)&name=match-7").text
                 #expect(one.contains("1 push</title>") && one.contains("/console/names/match-7"), "\(one)")
+                #expect(all.contains("Names with the most deliveries") && !one.contains("Names with the most"))
+                #expect(all.contains(#"class="unknown""#), "the time before the first count is hatched")
+                let link = try #require(all.firstMatch(of: /href="(\/console\/pushes\?[^"]*)"/)).1
+                let pushes = try await browser.get(String(link).replacing("&amp;", with: "&")).text
+                #expect(pushes.contains("match-42") && pushes.contains("match-7"), "\(link)")
             }
+            let file = try await browser.get("/console/numbers?as=csv").text
+            let lines = file.split(separator: "\r\n")
+            #expect(lines.count == 2 && lines[0].hasPrefix("at,pushes,targets,delivered,"), "\(file)")
+            #expect(lines[1].contains("T00:00:00.000Z,3,"), "\(file)")
+            let past = try await browser.get("/console/numbers?from=2026-01-01&to=2026-01-07").text
+            #expect(past.contains("No push was accepted in this time."), "\(past)")
             #expect(try await browser.get("/console/numbers?name=none").text.contains("No push was accepted"))
         }
     }
