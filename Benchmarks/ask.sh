@@ -40,5 +40,5 @@ question '100 ended names (there are none)' '/api/activities?limit=100&ended=tru
 question '100 pushes' '/api/pushes?limit=100'
 question '100 pushes of a name' '/api/pushes?limit=100&name=order-{n}-15'
 question 'pushes that failed (there are none)' '/api/pushes?limit=100&state=failed'
-question 'sums by day of 1,000 pushes' '/api/pushes/sums?by=day&limit=1000'
+question 'sums of 14 days' '/api/sums'
 busy

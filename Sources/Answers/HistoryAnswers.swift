@@ -18,44 +18,6 @@ public struct HistoryAnswer: AnswerBody {
     }
 }
 
-/// The ledgers of a day or of a name, added up.
-public struct PushSumAnswer: AnswerBody {
-    public static var schemaName: String? { nil }
-    public let day, name: String?
-    public var pushes: Int
-    public var outcomes: Outcomes
-
-    public init(day: String?, name: String?, pushes: Int, outcomes: Outcomes) {
-        (self.day, self.name, self.pushes, self.outcomes) = (day, name, pushes, outcomes)
-    }
-
-    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == PushSumAnswer {
-        day = try fields.optional("day", \.day)
-        name = try fields.optional("name", \.name, .name)
-        pushes = try fields("pushes", \.pushes)
-        outcomes = try fields.part(\.outcomes)
-    }
-}
-
-/// Sums over a part of the history.
-public struct PushSumsAnswer: AnswerBody {
-    public let by: String
-    public let sums: [PushSumAnswer]
-    public let next: String?
-
-    public init(by: String, sums: [PushSumAnswer], next: String?) {
-        (self.by, self.sums, self.next) = (by, sums, next)
-    }
-
-    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == PushSumsAnswer {
-        try fields.ok()
-        by = try fields("by", \.by, .words(["day", "name"]))
-        sums = try fields("sums", \.sums)
-        next = try fields.optional(
-            "next", \.next, "`after` of the next call. The sums of all calls are to be added up.")
-    }
-}
-
 /// The content of a push, and whom it was for.
 public struct ContentAnswer: AnswerBody {
     public let pushID: String

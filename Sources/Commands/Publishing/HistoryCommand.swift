@@ -2,17 +2,16 @@ import Answers
 import ArgumentParser
 import LiveActivity
 
-struct HistoryCommand: CheckedCommand {
+struct HistoryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        name: "history", "List the pushes of the app or of a name, newest first, or add them up.",
+        name: "history", "List the pushes of the app or of a name, newest first.",
         details: """
             Pushes are listed as long as they are kept (pushes.expire_after). Those of a name come in the order of \
             their acceptance, those of the app in the order of their requests. SHOWN, ENDED and DISMISSED count the \
-            devices that sent receipts, if there are any. Sums read every push, so a million of them take a while.
+            devices that sent receipts, if there are any. `lamplighter sums` adds pushes up.
             """,
         examples: "history", "history match-42 --limit 20", "history --state failed,expired --from 2026-11-21T18:00:00",
-        "history match-42 --event end --json", "history --sums day --from 2026-11-20T00:00:00",
-        "history --sums name --event update")
+        "history match-42 --event end --json")
 
     @OptionGroup var gateway: GatewayOptions
     @Argument(help: "Name of the activity. Without it, the pushes of all names.", completion: .names) var name: String?
@@ -22,29 +21,20 @@ struct HistoryCommand: CheckedCommand {
     @Option(help: .value("time", "Only pushes accepted before this time.")) var to: String?
     @Option(help: .value("number", "List at most this many (default: 100).")) var limit: Int?
     @Option(help: .value("position", "Go on where a page ended, at its 'next'.")) var after: String?
-    @Option(help: .value("group", "Add up the pushes of each day (UTC) or of each name.")) var sums: HistorySums.Group?
 
-    func check() throws {
-        if sums != nil, limit != nil || after != nil {
-            throw ValidationError("--sums adds up all pushes: leave out --limit and --after")
-        }
-    }
-
-    /// The request for the list or for sums, from a position on.
-    func request(_ path: GatewayPath, by group: String? = nil, limit: Int? = nil, after: String?) -> GatewayRequest {
+    private func request(limit: Int, after: String?) -> GatewayRequest {
         .get(
-            path,
+            "/api/pushes",
             [
-                "by": group, "name": name, "state": state, "event": event, "from": from, "to": to,
-                "limit": limit.map { "\($0)" }, "after": after,
+                "name": name, "state": state, "event": event, "from": from, "to": to, "limit": "\(limit)",
+                "after": after,
             ])
     }
 
     func run() async throws {
-        if let sums { return try await HistorySums(group: sums, command: self).print() }
         var isEmpty = false
         try await gateway.list("pushes", limit: limit ?? 100, after: after) { limit, after in
-            request("/api/pushes", limit: limit, after: after)
+            request(limit: limit, after: after)
         } lines: { (page: HistoryAnswer) in
             isEmpty = page.pushes.isEmpty
             // Only the list of an app that sends receipts has their columns.

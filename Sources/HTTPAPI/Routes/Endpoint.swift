@@ -120,10 +120,6 @@ extension Endpoint {
         Endpoint(
             "GET", "/api/pushes", .master, .read, HistoryCalls.list, [.ok(HistoryAnswer.self)], checksNames: true),
         Endpoint(
-            "GET", "/api/pushes/sums", .master, .read, HistoryCalls.sums, [.ok(PushSumsAnswer.self)],
-            checksNames: true
-        ),
-        Endpoint(
             "POST", "/api/schedules", .master, .publish, ScheduleCalls.create, [.status(201, SchedulesAnswer.self)],
             checksNames: true, acts: .schedule, isAirship: true),
         Endpoint(

@@ -88,7 +88,7 @@ struct TerminalStoryTests {
                 ).code == 0)
         }
         for command in [
-            "history", "history \(name)", "history --sums name", "activity", "schedule list", "actions",
+            "history", "history \(name)", "activity", "schedule list", "actions",
             "credential list",
         ] {
             let words = command.split(separator: " ").map(String.init)

@@ -59,7 +59,7 @@ import Testing
         #expect(try await deployment.run("track", "order-1", Deployment.channel(1), Deployment.token(1)).code == 0)
         #expect(try await deployment.published("order-1", ["--content-state", "{}"])["delivered"] == 1)
         for command in [
-            ["doctor"], ["status"], ["activity"], ["history"], ["history", "--sums", "day"], ["pause", "order-1"],
+            ["doctor"], ["status"], ["activity"], ["history"], ["pause", "order-1"],
             ["resume", "order-1"], ["reload"], ["channel", Deployment.channel(1)], ["actions"],
             ["backup", "all.backup"], ["restore", "all.backup"], ["untrack", "order-1", Deployment.channel(1)],
         ] {

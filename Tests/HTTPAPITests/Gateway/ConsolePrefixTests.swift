@@ -94,10 +94,6 @@ import Testing
             #expect(try await world.api("/api/dead").integer("total") == 1)
             let history = try await world.api("/api/pushes").text
             #expect(!history.contains(#""total""#) && !history.contains(Self.foreign), "\(history)")
-            for by in ["day", "name"] {
-                let sums = try await world.api("/api/pushes/sums?by=\(by)").text
-                #expect(sums.contains(#""pushes":2"#) && !sums.contains(Self.foreign), "\(sums)")
-            }
             #expect(try await world.api("/api/activities?prefix=m").text.contains(Self.own))
             #expect(try await world.api("/api/activities?prefix=match-2").text.contains(#""activities":[]"#))
             #expect(try await world.api("/api/activities?prefix=order").status == 403)

@@ -132,8 +132,6 @@ import Testing
                 #expect(page.pushes.map(\.id) == expected)
             }
             #expect(try await store.pushes.present(app, name).state?.ledger.id == id)
-            let sums = try await store.pushes.sums(app, of: name, by: .name, filter, after: nil).sums
-            #expect(sums.rows.map(\.sum.pushes) == [2])
             let underWay = try await store.queue.underWay([app], limit: 10)
             #expect(underWay.map(\.id) == [id] && underWay.first?.isWaiting == (state == .queued))
             #expect(try await store.queue.firstUnswept(app, name)?.push == id)

@@ -24,32 +24,6 @@ struct HistoryCalls: CallGroup {
         return Self.page(page.pushes, total: total, next: page.next?.description)
     }
 
-    /// `GET /api/pushes/sums`: ledgers added up by day or by name. A call reads a bounded part of the history.
-    func sums(_ call: Call) async throws -> Answer {
-        let most = try call.number("limit", "a whole number", in: 1...Pushes.mostCounted, default: Pushes.mostCounted)
-        guard let group = PushSums.Group(rawValue: call.query["by"] ?? PushSums.Group.day.rawValue) else {
-            throw APIError.parameter("by", "must be day or name")
-        }
-        let (filter, name) = (try filter(call), try call.queriedName())
-        let app = call.app.key
-        if let name {
-            let (sums, next) = try await pushes.sums(
-                app, of: name, by: group, filter, after: call.queriedID("after"), most: most)
-            return Self.page(sums, by: group, next: next?.description)
-        }
-        let (sums, next) = try await pushes.sums(app, by: group, filter, after: call.position(), most: most)
-        return Self.page(sums, by: group, next: next?.description)
-    }
-
-    private static func page(_ sums: PushSums, by group: PushSums.Group, next: String?) -> Answer {
-        let rows = sums.rows.map { key, sum in
-            PushSumAnswer(
-                day: group == .day ? key : nil, name: group == .name ? key : nil, pushes: sum.pushes,
-                outcomes: sum.outcomes)
-        }
-        return Answer(200, PushSumsAnswer(by: group.rawValue, sums: rows, next: next))
-    }
-
     private static func page(_ pushes: [Ledger], total: Int?, next: String?) -> Answer {
         Answer(200, HistoryAnswer(total: total, pushes: pushes.map(\.withPublisher), next: next))
     }

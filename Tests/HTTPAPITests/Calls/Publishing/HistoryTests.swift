@@ -56,35 +56,6 @@ import Testing
         }
     }
 
-    @Test func `pushes are added up by day and by name`() async throws {
-        try await GatewayFixture.run { gateway in
-            for name in ["b", "a", "b"] {
-                _ = try await gateway.publish(
-                    publishText(activity: #"{"name":"\#(name)","event":"update","content_state":{}}"#))
-            }
-            func row(_ key: String, _ pushes: Int) -> String {
-                #"{\#(key),"pushes":\#(pushes),"targets":0,"delivered":0,"pruned":0,"failed":0,"superseded":0,"expired":0,"skipped":0,"pending":0}"#
-            }
-            let newest = try await gateway.send("GET", "/api/pushes?limit=1").object.required("pushes").array()[0]
-            let day = String(try newest.object().required("created_at").string().prefix(10))
-            let days = try await gateway.send("GET", "/api/pushes/sums")
-            #expect(days.text == #"{"ok":true,"by":"day","sums":[\#(row(#""day":"\#(day)""#, 3))]}"#)
-            let names = try await gateway.send("GET", "/api/pushes/sums?by=name")
-            let rows = "\(row(#""name":"a""#, 1)),\(row(#""name":"b""#, 2))"
-            #expect(names.text == #"{"ok":true,"by":"name","sums":[\#(rows)]}"#)
-            let one = try await gateway.send("GET", "/api/pushes/sums?by=day&name=b&state=superseded")
-            #expect(one.text.contains(#""pushes":1"#))
-            let part = try await gateway.send("GET", "/api/pushes/sums?limit=2")
-            #expect(part.text.contains(#""pushes":2"#))
-            let rest = try await gateway.send("GET", "/api/pushes/sums?limit=2&after=\(part.string("next"))")
-            #expect(try rest.text.contains(#""pushes":1"#) && rest.object["next"] == nil)
-            for (query, word) in [("by=week", "day or name"), ("limit=10001", "1 to 10000"), ("after=x", "`next`")] {
-                let reply = try await gateway.send("GET", "/api/pushes/sums?\(query)")
-                #expect(reply.status == 400 && reply.text.contains(word), "\(reply.text)")
-            }
-        }
-    }
-
     @Test func `a name shows its last content state, whom it was for and when`() async throws {
         try await GatewayFixture.run { gateway in
             try await gateway.follow("a")
