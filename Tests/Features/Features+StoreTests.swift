@@ -3,6 +3,7 @@ extension ScriptWorkTests {
         approval,
         backup,
         appAttest,
+        numbers,
     ]
 }
 

@@ -1,7 +1,8 @@
 import LiveActivity
 import Store
 
-/// A feature that learns which devices a page reached. A worker calls it before the page is settled, so it must not wait.
+/// A feature that learns which devices a page reached. A worker calls it before the page is settled, so it must
+/// not wait.
 struct ReachNote: Sendable {
     typealias Note = @Sendable (AppKey, TokenPage, _ reached: [Int]) -> Void
 

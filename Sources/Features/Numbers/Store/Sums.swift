@@ -11,11 +11,11 @@ extension Store {
 
 /// Hourly and daily sums of an app's pushes.
 ///
-/// The index of pushes is what feeds them: it has each push before the push is committed, whatever the settings are. So
-/// a publish and a sweep write nothing for the sums.
+/// The index of pushes feeds them: it has each push before the push is committed, whatever the settings are. So a
+/// publish and a sweep write nothing for the sums.
 ///
-/// - An hour is open until its pushes are 23 hours old. Until then it has a draft: all of its pushes, added up anew from
-///   time to time, in place of the draft before. So a retried dead letter and a late receipt are in the next draft.
+/// - An hour is open until its pushes are 23 hours old. Until then it has a draft: all of its pushes, added up anew
+///   from time to time, in place of the draft before. So retried dead letters and late receipts are in the next draft.
 /// - Then one script closes it: it writes the hour, adds it to its day, and notes that the next hour is the first open
 ///   one. The values were computed from a revision of the sums, and the script compares it. So each hour is added once,
 ///   however many workers there are and whenever one dies.
@@ -35,8 +35,10 @@ public struct Sums: Sendable {
 
     /// An hour is closed so long after its begin, ms. No push is removed before it is 25 hours old.
     static let closedAfter: Int64 = 24 * Span.hour.length
-    /// Pushes of an app that are watched at most.
-    static let mostWatched = 10_000
+    /// Pushes of an hour that are watched at most.
+    static let mostWatched = 1_000
+    /// Fields and values of one command of a script. Lua passes no more than some thousand.
+    private static let mostOfCommand = 1_000
     /// How long a process is the only one that adds up, ms. It is longer than most hours take.
     private static let lease: Duration = .seconds(60)
     /// Pushes that a gateway reads at most to have a fresh draft.
@@ -127,7 +129,9 @@ public struct Sums: Sendable {
         _ = try await change(
             app, progress, begins: begins ? kept : nil, closes: hour, hour: counted.table.stored,
             // The names that the day has no more are removed.
-            day: sums.stored + before.sums.keys.filter { sums.sums[$0] == nil }.map { ($0.stored, "") },
+            day: Set(before.sums.keys).union(counted.table.sums.keys).compactMap { key in
+                before.sums[key] == sums.sums[key] ? nil : (key.stored, sums.sums[key]?.stored ?? "")
+            },
             watched: counted.watched.prefix(Self.mostWatched).map { ($0.id.description, $0.stored) })
         try reached(.written)
         return true
@@ -151,7 +155,7 @@ public struct Sums: Sendable {
                 "closes": .string(closes.map { "\($0)" } ?? ""), "after": .string(closes.map { "\($0 + 1)" } ?? ""),
                 "hourLife": .string(closes == nil ? "0" : "\(Span.hour.life)"),
                 "dayLife": .string(closes == nil ? "0" : "\(Span.day.life)"),
-                "hourFields": .int(hour.count), "dayFields": .int(day.count),
+                "hourFields": .int(hour.count), "dayFields": .int(day.count), "most": .int(Self.mostOfCommand),
             ],
             rest: (hour + day + watched).flatMap { [.string($0.0), .string($0.1)] }
         ).isOne()
@@ -196,7 +200,7 @@ public struct Sums: Sendable {
         let fields = counted.table.stored + [("at", "\(begin)"), ("took", "\(max(0, time.now() - begin))")]
         _ = try await redis.run(
             Lua.sumsDraft, keys: ["state": keys.sumsState(app), "hour": keys.hourSums(app, hour)],
-            ["number": .int(hour), "life": .int(Span.hour.life)],
+            ["number": .int(hour), "life": .int(Span.hour.life), "most": .int(Self.mostOfCommand)],
             rest: fields.flatMap { [.string($0.0), .string($0.1)] })
     }
 

@@ -9,6 +9,7 @@
 -- arguments closes, after: '' or the hour that is closed; then `next` is `after`
 -- arguments hourLife, dayLife: ms that they are kept from now; 0 = their life stays
 -- arguments hourFields, dayFields: how many fields they have in `rest`
+-- argument most: fields and values of one command
 -- rest: fields and their values, in turns: of the hour, of the day, of the watched pushes. '' removes a field.
 -- Returns 1, or 0 if another caller was first.
 -- A repetition finds another revision and changes nothing. A death before it leaves the hour open.
@@ -21,14 +22,20 @@ if closes ~= '' then
     redis.call('UNLINK', hour)
 end
 local at = rest
+most = tonumber(most)
 local function write(key, last)
+    local put, drop = {}, {}
     while at < last do
         if ARGV[at + 1] == '' then
-            redis.call('HDEL', key, ARGV[at])
+            drop[#drop + 1] = ARGV[at]
         else
-            redis.call('HSET', key, ARGV[at], ARGV[at + 1])
+            put[#put + 1], put[#put + 2] = ARGV[at], ARGV[at + 1]
         end
         at = at + 2
+        local isFull = #put + #drop >= most or at >= last
+        if isFull and #put > 0 then redis.call('HSET', key, unpack(put)) end
+        if isFull and #drop > 0 then redis.call('HDEL', key, unpack(drop)) end
+        if isFull then put, drop = {}, {} end
     end
 end
 write(hour, rest + 2 * hourFields)

@@ -139,7 +139,7 @@ import Testing
             [
                 "revision": .string("\(revision)"), "begins": "", "closes": .string("\(fixture.hour - 25)"),
                 "after": .string("\(fixture.hour - 24)"), "hourLife": "0", "dayLife": "0", "hourFields": 0,
-                "dayFields": 1,
+                "dayFields": 1, "most": 1_000,
             ], rest: ["update ios", "0,0,2,20,16"])
         #expect(try !reply.isOne())
         // And a slow draft opens no hour again.
