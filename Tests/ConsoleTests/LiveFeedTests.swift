@@ -57,6 +57,25 @@ import Testing
         #expect(parts == ["data: <p>\ndata:  done</p>\n\n", "event: end\ndata: \n\n"])
     }
 
+    @Test func `a look that does not end tells the tabs after two seconds that they show an old part`() async throws {
+        let feed = LiveFeed(second: .milliseconds(20))
+        let isFrozen = Mutex(false)
+        let (thaw, thawed) = AsyncStream.makeStream(of: Void.self)
+        let events = try #require(
+            await feed.open(Self.topic("home"), of: Self.owner(), isStanding: { true }) {
+                if isFrozen.withLock(\.self) { for await _ in thaw { break } }
+                isFrozen.withLock { $0 = true }
+                return .html("Redis ok")
+            })
+        #expect(await part(of: events).contains("Redis ok"))
+        // Redis is frozen: it answers neither yes nor no.
+        #expect(await part(of: events).hasPrefix("event: unknown"))
+        thawed.yield()
+        #expect(await part(of: events).contains("Redis ok"), "the part comes again, which takes the warning away")
+        thawed.finish()
+        events.end()
+    }
+
     @Test func `a tab whose session is over ends, and the others go on`() async throws {
         let feed = LiveFeed()
         let looks = Mutex(0)

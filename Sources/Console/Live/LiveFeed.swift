@@ -46,6 +46,8 @@ actor LiveFeed {
     private static let looksAtOnce = 8
     /// A tab is told after this many looks in a row that fail. One alone may be a connection that was replaced.
     private static let failuresToTell = 2
+    /// A look that takes so long counts as failed.
+    private static let secondsToTell = 2
 
     private struct Tab {
         var owner: Owner
@@ -65,6 +67,9 @@ actor LiveFeed {
         var left = 0
         /// A look is under way, or waits for a place.
         var isLooking = false
+        /// The time of the look that is under way, epoch ms, and the seconds that it lasts. Nil: none has begun.
+        var began: Int64?
+        var secondsOfLook = 0
         var tabs: [Int: Tab] = [:]
         var shown: String?
         /// `shown` as it goes to every tab.
@@ -152,6 +157,15 @@ actor LiveFeed {
             for tab in watch.tabs.values { beat(tab) }
         }
         watch.left -= 1
+        if let began = watch.began {
+            watch.secondsOfLook += 1
+            if watch.secondsOfLook == Self.secondsToTell, watch.failures < Self.failuresToTell {
+                // A frozen Redis answers neither yes nor no. The tabs learn of it before the look gives up.
+                if watch.failures == 0 { watch.failedSince = began }
+                watch.failures = Self.failuresToTell
+                for tab in watch.tabs.values { watch.warning.map { _ = tab.writer.yield($0) } }
+            }
+        }
         let isDue = watch.left <= 0 && !watch.isLooking
         if isDue { (watch.left, watch.isLooking) = (watch.pause, true) }
         watches[topic] = watch
@@ -174,7 +188,10 @@ actor LiveFeed {
         await drop(signedOutOf: topic)
         if let watch = watches[topic] {
             let began = clock()
+            watches[topic]?.began = began
+            watches[topic]?.secondsOfLook = 0
             show(await watch.look(), of: topic, began: began)
+            watches[topic]?.began = nil
             watches[topic]?.isLooking = false
         }
         looking[topic.identity.app, default: 1] -= 1
