@@ -62,9 +62,14 @@ public final class Console: Sendable {
         _ failure: ConsoleFailure, _ request: ConsoleRequest, _ session: ConsoleSession?,
         _ standing: StatusStrip = StatusStrip()
     ) -> ConsoleResponse {
+        // A page of a Redis that is away comes by itself once Redis is back.
+        let again = failure.status == 503 && request.method == "GET" ? Self.secondsToTryAgain : nil
         let page = render(
-            "message", values(["title": failure.title, "message": failure.message, "path": failure.path]),
-            title: failure.title, session: session, standing: standing, request, status: failure.status)
+            "message",
+            values([
+                "title": failure.title, "message": failure.message, "path": failure.path, "again": again,
+                "isAlone": session == nil ? true : nil, "back": request.from,
+            ]), title: failure.title, session: session, standing: standing, request, status: failure.status)
         return failure.status == 405 ? page.with("Allow", "GET, HEAD, POST") : page
     }
 
@@ -114,8 +119,28 @@ public final class Console: Sendable {
             if let refusal = session.identity.refusal(route.scope, forAllNames: route.forAllNames) { throw refusal }
             return try await route.handle(visit).on(route.pattern)
         } catch {
-            return refusal(failure(error), request, session, standing).on(route.pattern)
+            let failure = failure(error)
+            if let page = await refused(failure, visit) { return page.on(route.pattern) }
+            return refusal(failure, request, session, standing).on(route.pattern)
         }
+    }
+
+    /// The page from which a form came, with the refusal above it. Nil: nobody knows the page, or it shows nothing now.
+    private func refused(_ failure: ConsoleFailure, _ visit: Visit) async -> ConsoleResponse? {
+        guard visit.request.method == "POST", (400..<500).contains(failure.status), let from = visit.request.from else {
+            return nil
+        }
+        let parts = from.split(separator: "?", maxSplits: 1).map(String.init)
+        guard let (route, parameters) = Route.find("GET", parts[0]), !route.isPart,
+            visit.session.identity.refusal(route.scope, forAllNames: route.forAllNames) == nil
+        else { return nil }
+        var request = visit.request
+        (request.method, request.path, request.query) = ("GET", parts[0], parts.count > 1 ? parts[1] : "")
+        let page = Visit(
+            console: self, request: request, session: visit.session, standing: visit.standing,
+            parameters: parameters, query: Form(request.query), form: Form(), refusal: failure)
+        guard let shown = try? await route.handle(page), shown.status == 200 else { return nil }
+        return shown.with(status: failure.status)
     }
 
     /// The request has no session. Maybe the browser did not send the cookie, because the click was in a chat or a mail
@@ -142,9 +167,12 @@ public final class Console: Sendable {
         return .asset(asset).on("/console/assets/{file}")
     }
 
+    private static let secondsToTryAgain = 5
+
+    /// - Parameter refusal: a sentence above the page, about a form that was sent from it
     func render(
         _ template: String, _ content: Values, title: String, session: ConsoleSession?,
-        standing: StatusStrip = StatusStrip(), _ request: ConsoleRequest, status: Int = 200
+        standing: StatusStrip = StatusStrip(), _ request: ConsoleRequest, status: Int = 200, refusal: String? = nil
     ) -> ConsoleResponse {
         var content = content
         if let session {
@@ -172,7 +200,7 @@ public final class Console: Sendable {
                     ? [:] : standing.strip(now: request.now, for: session.identity, isShort: true)
             }, "isHome": request.path == "/console" ? true : nil, "style": Asset.style.path,
             "script": Asset.script.path, "icon": Asset.icon.path, "notice": session == nil ? nil : notice,
-            "reload": content["reload"],
+            "reload": content["reload"], "again": content["again"], "problem": refusal,
         ])
         return .page(templates.render("page", frame), status: status)
     }

@@ -18,8 +18,12 @@ struct ConsoleFailure: Error {
         let body = try? ErrorAnswer(answer)
         self.init(
             answer.status, body?.error ?? "The gateway answered \(answer.status).", path: body?.details?.path)
-        (plain, location) = (body?.details?.error, body?.details?.location)
+        (plain, location, code) = (body?.details?.error, body?.details?.location, body?.code)
     }
+
+    /// The name had a push that the sender did not see.
+    var isNewerPush: Bool { code == 40_901 }
+    private(set) var code: Int?
 
     static let withoutRedis = ConsoleFailure(503, "Redis does not answer the gateway. Try again in a moment.")
 

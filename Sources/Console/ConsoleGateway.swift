@@ -60,6 +60,8 @@ public struct ConsoleCall: Sendable {
     public var query: String
     public var body: [UInt8]
     public var idempotencyKey: String?
+    /// The word of the log of actions, if it is another one than that of the call.
+    public var action: String?
     /// The browser's.
     public var address: String
     /// Epoch milliseconds.

@@ -12,6 +12,8 @@ struct Visit: Sendable {
     let parameters: [String: String]
     let query: Form
     let form: Form
+    /// Why the form was refused that was sent from this page.
+    var refusal: ConsoleFailure?
 
     var app: AppKey { session.identity.app }
     var now: Int64 { request.now }
@@ -19,29 +21,34 @@ struct Visit: Sendable {
     func parameter(_ name: String) -> String { parameters[name] ?? "" }
 
     func answer(
-        _ method: String, _ path: String, query: String = "", _ body: JSON? = nil, key: String? = nil
+        _ method: String, _ path: String, query: String = "", _ body: JSON? = nil, key: String? = nil,
+        as action: String? = nil
     ) async -> ConsoleAnswer {
-        await answer(method, path, query: query, document: body?.bytes ?? [], key: key)
+        await answer(method, path, query: query, document: body?.bytes ?? [], key: key, as: action)
     }
 
-    /// - Parameter document: the body as somebody wrote it
+    /// - Parameters:
+    ///   - document: the body as somebody wrote it
+    ///   - action: the word of the log of actions; nil: that of the call
     func answer(
-        _ method: String, _ path: String, query: String = "", document: [UInt8], key: String? = nil
+        _ method: String, _ path: String, query: String = "", document: [UInt8], key: String? = nil,
+        as action: String? = nil
     ) async -> ConsoleAnswer {
         await console.gateway.call(
             session.identity,
             ConsoleCall(
                 method: method, path: path, query: String(query.drop { $0 == "?" }), body: document,
-                idempotencyKey: key, address: request.address, now: now))
+                idempotencyKey: key, action: action, address: request.address, now: now))
     }
 
     /// Calls the API.
     /// - Throws: what it refused, as a `ConsoleFailure`
     @discardableResult
     func call(
-        _ method: String, _ path: String, query: String = "", _ body: JSON? = nil, key: String? = nil
+        _ method: String, _ path: String, query: String = "", _ body: JSON? = nil, key: String? = nil,
+        as action: String? = nil
     ) async throws -> ConsoleAnswer {
-        let answer = await answer(method, path, query: query, body, key: key)
+        let answer = await answer(method, path, query: query, body, key: key, as: action)
         guard (200..<300).contains(answer.status) else { throw ConsoleFailure(answer) }
         return answer
     }
@@ -121,7 +128,9 @@ struct Visit: Sendable {
     }
 
     func page(_ template: String, _ title: String, _ values: Values, status: Int = 200) -> ConsoleResponse {
-        console.render(template, values, title: title, session: session, standing: standing, request, status: status)
+        console.render(
+            template, values, title: title, session: session, standing: standing, request, status: status,
+            refusal: refusal?.message)
     }
 
     /// Asks before something that cannot be undone: shows the sentence and a button that posts the same form again.

@@ -31,6 +31,11 @@ extension ComposeFeature {
         sketches,
     ]
 }
+extension WaitingPush {
+    static let ofFeatures: [Finder] = [
+        approval
+    ]
+}
 extension CardDrawing {
     static let ofFeatures: [Finder] = [
         sketches

@@ -185,6 +185,7 @@ class Check(Publishing, People):
         self.numbers()
         self.clocks()
         self.behind_a_proxy()
+        self.two()
         self.bulk()
         self.device()
         self.sketch()

@@ -69,7 +69,6 @@ class Match(Pages):
         self.look(f"{name}-plan")
         browser.press(browser.text(".primary"))
         browser.until("the schedules", lambda: "Scheduled" in browser.text(".notice"))
-        # Publishes that waited for their ten seconds are schedules too.
         browser.click(browser.script(
             "return [...document.querySelectorAll('.rows tbody tr')].find(row => row.innerText.includes(arguments[0])).querySelector('td a')",
             name)["element-6066-11e4-a52e-4f735466cecf"])
@@ -92,13 +91,12 @@ class Match(Pages):
         browser = self.browser
         for goal, scorer in enumerate(["Ada", "Grace", "Lovelac"], 1):
             self.open_name(name)
-            browser.follow("Update")
             browser.until("the form", lambda: "Goals home" in browser.text("#of-name"))
             self.goal(goal, scorer)
         browser.press("Take it back")
         browser.until("the form again", lambda: "Taken back" in browser.text(".notice"))
         self.goal(3, "Lovelace")
-        browser.until("the push to be done", lambda: browser.text(".standing .state").startswith("done"))
+        browser.until("the push to be done", lambda: browser.text("#timeline .state").startswith("done"), 60)
         self.follow_page("Pushes")
         if "Lovelace" not in str(self.last_states(name)) or "Lovelac'" in str(self.last_states(name)):
             self.problems.append(f"the pushes of {name} are {self.last_states(name)}")
@@ -161,12 +159,12 @@ class Match(Pages):
     def end(self, name):
         browser = self.browser
         self.open_name(name)
-        browser.follow("End")
+        browser.choose("Event", "end")
         browser.until("the form", lambda: "Goals home" in browser.text("#of-name"))
         browser.press("Publish")
         browser.until("the question", lambda: "cards" in browser.text(".lead"))
         browser.press(browser.text(".primary"))
-        browser.until("the push to be done", lambda: browser.text(".standing .state").startswith("done"))
+        browser.until("the push to be done", lambda: browser.text("#timeline .state").startswith("done"), 60)
         self.open_name(name)
         browser.until("the closed name", lambda: "An end closed this name" in browser.text("main"))
         self.look(f"{name}-ended")

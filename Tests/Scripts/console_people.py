@@ -2,7 +2,7 @@
 
 from console_live import Live
 from console_pages import DEVICE
-from webdriver import Failure
+from webdriver import Browser, Failure
 
 
 class People(Live):
@@ -22,6 +22,48 @@ class People(Live):
         browser.until("the refusal", lambda: "lacks the scope publish" in browser.text("main"))
         self.look("read-only-refused", expected="403")
         self.say("shows a reader no button that it may not press")
+
+    def two(self):
+        """Two people in two browsers, one of them on a phone, publish for one name at once: no old score goes out unsaid."""
+        name, browser = "match-44", self.browser
+        self.api("POST", f"/api/activities/{name}/channels", "".join(
+            f'{{"channel":"{i:08x}-0000-4000-8000-000000000044","token":"{i:062x}44"}}\n' for i in range(1, 21)))
+        self.publish(name, {"home": 1, "away": 0, "minute": 20})
+        room = f"{self.url}/names/{name}"
+        with Browser() as phone:
+            phone.size(390, 740)
+            phone.open(self.url + "/sign-in")
+            phone.type("App key", self.options.key)
+            phone.type("Master secret", self.options.secret)
+            phone.press("Sign in")
+            phone.until("Home", lambda: phone.text("h1") == "Home")
+            for one in (browser, phone):
+                one.open(room)
+                one.until("the form", lambda one=one: "Goals home" in one.text("#of-name"))
+            browser.type("Goals home", "2")
+            browser.until("the mark of the change", lambda: "was 1" in browser.text("#of-name"))
+            # The other one is faster, and sends the same field.
+            phone.type("Goals home", "5")
+            phone.press("Publish")
+            phone.until("the question", lambda: "1 : 0 → 5 : 0" in phone.text("main"))
+            phone.press(phone.text("form .primary"))
+            phone.until("the seconds", lambda: "Send now" in phone.text("#soon"))
+            if self.options.pictures:
+                phone.picture(f"{self.options.pictures}/two-phone.png")
+            browser.until("the push that waits", lambda: "goes to 20 phones" in browser.text("#soon"), 20)
+            phone.press("Send now")
+            browser.until("both values", lambda: "published" in browser.text("#moved") and "5" in browser.text("#moved"), 30)
+            self.look("two-moved")
+            browser.press("Send mine")
+            browser.until("the question", lambda: "Send mine: 5 : 0 → 2 : 0 to 20 phones" in browser.text("main"))
+            self.look("two-question")
+            browser.press("Send mine: 5 : 0 → 2 : 0 to 20 phones")
+            phone.until("the card as it is now", lambda: "2 : 0" in phone.text("#now"), 30)
+            self.problems += phone.errors()
+        states = [push["state"] for push in self.api("GET", f"/api/pushes?name={name}")["pushes"]]
+        if len(states) != 3:
+            raise Failure(f"three pushes were sent, and the name has {states}")
+        self.say("two people publish for one name at once, and each is told what the other one sent")
 
     def approval(self):
         """Two who propose and approve: one asks for the end of a name, the other one looks and lets it go out."""
@@ -125,12 +167,12 @@ class People(Live):
         browser.open(self.url + "/compose?name=match-42")
         browser.type("Name", "match-42")
         browser.type("Content state", '{"home": 4, "away": 2, "scorer": "Lovelace"}')
-        browser.until("the sketch", lambda: "4 : 2" in browser.text(".lock-main"))
+        browser.until("the sketch", lambda: "4 : 2" in browser.text("#check .lock-main"))
         browser.press("Publish")
         browser.until("the question", lambda: "Publish" in browser.text("h1") or "Publish" in browser.text(".primary"))
         browser.press(browser.text(".primary"))
-        browser.until("the push's page", lambda: "/console/pushes/" in browser.url)
-        push = browser.url.split("/")[-1].split("?")[0]
+        browser.until("the room", lambda: "sent=" in browser.url)
+        push = browser.url.split("sent=")[-1]
         for name, path in [("home", ""), ("pushes", "/pushes"), ("names", "/names"), ("schedules", "/schedules"),
                            ("dead", "/dead"), ("numbers", "/numbers"), ("alarms", "/alarms")]:
             browser.open(self.url + path)
@@ -172,7 +214,7 @@ class People(Live):
         browser.until("the choice", lambda: "You have access to several apps" in browser.text())
         self.look("sign-in-choice")
         account("user-7")
-        browser.until("the page that was asked for", lambda: browser.url.startswith(console + "/compose?"))
+        browser.until("the page that was asked for", lambda: browser.url.startswith(console + "/names/match-42"))
         if browser.script("return document.cookie"):
             raise Failure("a script can read a cookie")
         browser.type("Name", "match-43")

@@ -21,10 +21,22 @@ function morph(from, to) {
 
 function fill(element, html) {
   const page = new DOMParser().parseFromString(html, "text/html");
-  const fresh = element.cloneNode(false);
-  fresh.append(...page.body.childNodes);
-  morph(element, fresh);
-  localTimes(element);
+  // A live part is the same for all sessions of a person. Its forms are of this one.
+  const token = document.querySelector("[name=csrf]")?.value;
+  for (const field of page.querySelectorAll("[name=csrf]")) if (token) field.setAttribute("value", token);
+  // It may bring other parts of the page with it.
+  for (const part of page.querySelectorAll("[data-for]")) {
+    part.remove();
+    const place = document.getElementById(part.dataset.for);
+    if (place) put(place, part.childNodes);
+  }
+  put(element, page.body.childNodes);
+}
+function put(place, nodes) {
+  const fresh = place.cloneNode(false);
+  fresh.append(...nodes);
+  morph(place, fresh);
+  localTimes(place);
 }
 
 // The server writes UTC. The reader sees the own zone: of an age as the title, of a time as its text, with UTC as the title.
@@ -107,13 +119,18 @@ function live(element) {
     events = new EventSource(element.dataset.live);
     events.onopen = wellAgain;
     events.onmessage = (event) => {
+      if (!element.isConnected) { isOver = true; close(); tell(element, ""); return; }
       if (Number(event.lastEventId) < made) return;
       tell(element, "");
       fill(element, event.data);
+      element.dispatchEvent(new Event("lived", { bubbles: true }));
     };
     events.onerror = lost;
-    events.addEventListener("unknown", (event) =>
-      tell(element, `Redis has not answered since ${timeOf(new Date(event.data))}. This is what was known then.`));
+    events.addEventListener("unknown", (event) => {
+      tell(element, `Redis has not answered since ${timeOf(new Date(event.data))}. This is what was known then.`);
+      // A part that says that all is well must not go on to say so.
+      for (const word of element.querySelectorAll("[data-silent]")) word.textContent = word.dataset.silent;
+    });
     events.addEventListener("end", () => { isOver = true; close(); finished(); });
   };
   const close = () => { clearTimeout(again); if (events) events.close(); events = null; };
@@ -168,10 +185,10 @@ const stash = {
   take(form) {
     const text = sessionStorage.getItem(this.key(form));
     if (!text) return false;
-    const values = new Map(JSON.parse(text).filter(([name]) => !["csrf", "of"].includes(name)));
+    const values = new Map(JSON.parse(text).filter(([name]) => !["csrf", "of", "room"].includes(name)));
     let isOther = false;
     for (const field of form.elements) {
-      if (!field.name || field.type === "submit" || ["csrf", "of", "zone"].includes(field.name)) continue;
+      if (!field.name || field.type === "submit" || ["csrf", "of", "zone", "room"].includes(field.name)) continue;
       const value = values.get(field.name);
       if (field.type === "checkbox") { isOther ||= field.checked !== (value !== undefined); field.checked = value !== undefined; }
       else if (value !== undefined && field.value !== value) { isOther = true; field.value = value; }
@@ -284,14 +301,20 @@ function compose(form) {
     isAsking = true;
     const number = changes;
     try {
+      const body = new URLSearchParams(new FormData(form));
+      // The world moved, and nobody has written anything: that makes no draft.
+      if (changes === 0) body.set("untouched", "yes");
       const answer = await fetch(`${base}/compose/check?draft=${form.dataset.draft}`, {
-        method: "POST", body: new URLSearchParams(new FormData(form)), credentials: "same-origin",
+        method: "POST", body, credentials: "same-origin",
       });
       if (answer.ok) {
         const page = new DOMParser().parseFromString(await answer.text(), "text/html");
         fill(document.getElementById("check"), page.getElementById("check").innerHTML);
-        if (number === changes) { another(page.getElementById("of-name")); stash.drop(form); }
-        kept();
+        if (number === changes) { another(page); stash.drop(form); }
+        // Both values are said at once, also while one types.
+        const moved = page.getElementById("moved");
+        if (moved) fill(document.getElementById("moved"), moved.innerHTML);
+        if (number > 0) kept();
       } else if (answer.status === 401) {
         tell(form, "You are signed out. ");
         const link = document.createElement("a");
@@ -314,13 +337,39 @@ function compose(form) {
   };
   const soon = () => { clearTimeout(waiting); waiting = setTimeout(check, 350); };
 
-  // Another name has other fields and another state.
-  const another = (fresh) => {
+  // Another name has other fields, another state and another room, and so has a name for which somebody published.
+  const another = (page) => {
+    const part = page.getElementById("of-name");
     const old = document.getElementById("of-name");
-    if (!fresh || old.contains(document.activeElement)) return;
-    old.replaceWith(document.adoptNode(fresh));
-    localTimes(fresh);
-    toggle();
+    if (part && !old.contains(document.activeElement)) {
+      old.replaceWith(document.adoptNode(part));
+      localTimes(part);
+      mark();
+      toggle();
+    }
+    for (const id of ["room-name", "soon", "now", "timeline"]) {
+      const fresh = page.getElementById(id);
+      if (!fresh) continue;
+      document.getElementById(id).replaceWith(document.adoptNode(fresh));
+      localTimes(fresh);
+      if (fresh.dataset.live) live(fresh);
+      if (id === "now") form.elements.room.value = form.elements.name.value;
+    }
+  };
+  // Somebody published, or something waits, that this form does not know.
+  document.addEventListener("lived", () => {
+    const now = document.querySelector("[data-after]")?.dataset.after;
+    if (now && form.elements.after && now !== form.elements.after.value && now !== asked) { asked = now; soon(); }
+  });
+  let asked = "";
+  // The fields that differ from the cards, beside what these show.
+  const mark = () => {
+    for (const field of form.querySelectorAll("[data-was]")) {
+      const isChanged = field.value !== field.dataset.was;
+      const place = field.closest(".field");
+      place.classList.toggle("changed", isChanged);
+      place.querySelector(".was").textContent = isChanged ? `was ${field.dataset.was || "nothing"}` : "";
+    }
   };
   const kept = () => {
     document.getElementById("kept").hidden = false;
@@ -367,6 +416,7 @@ function compose(form) {
     if (event.target === form.elements.name) names();
     changes += 1;
     zone();
+    mark();
     toggle();
     stash.put(form);
     soon();
@@ -375,7 +425,7 @@ function compose(form) {
   form.addEventListener("submit", () => { clearTimeout(waiting); stash.put(form); });
   // Somebody may have signed out, or in again, in another tab.
   document.addEventListener("visibilitychange", () => { if (!document.hidden && changes) check(); });
-  if (stash.take(form)) { changes += 1; show(); soon(); }
+  if (stash.take(form)) { changes += 1; show(); mark(); soon(); }
   zone();
   toggle();
 }
@@ -414,6 +464,12 @@ document.addEventListener("DOMContentLoaded", () => {
     for (const menu of document.querySelectorAll("details.pick[open]")) if (!menu.contains(event.target)) menu.open = false;
   });
   setInterval(() => { if (!document.hidden) fromNow(document); }, 1000);
+  // The seconds of a publish that run out.
+  setInterval(() => {
+    for (const bar of document.querySelectorAll(".runs")) {
+      bar.value = Math.max(0, (new Date(bar.dataset.until) - Date.now() - clock) / 1000);
+    }
+  }, 100);
   for (const element of document.querySelectorAll("[data-live]")) live(element);
   for (const form of document.querySelectorAll("form[data-draft]")) compose(form);
   for (const form of document.querySelectorAll("form[data-bulk]")) bulk(form);

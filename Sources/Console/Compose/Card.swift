@@ -3,12 +3,14 @@ import StrictJSON
 /// A drawing of what a content state says, as a Lock Screen card and a Dynamic Island. The app draws the real one; this
 /// shows which values it gets.
 struct Card {
-    /// Members that say most about an activity, in this order.
     /// The member of a content state by which devices name the push in receipts.
     static let pushMark = "lamplighter"
+    /// Members that say most about an activity, in this order.
     private static let headlines = ["status", "headline", "title", "phase", "state", "message", "text", "score"]
     private static let progresses = ["progress", "fraction", "percent", "percentage"]
     private static let mostDetails = 6
+    /// The colours of an app's icon.
+    private static let hues = 6
 
     let app: String
     let name: String
@@ -25,6 +27,23 @@ struct Card {
     private struct Part {
         var key: String
         var text: String
+    }
+
+    /// What a state says first, such as the score. Nil: it says nothing.
+    static func headline(_ state: JSONValue) -> String? {
+        guard let members = try? state.object().members, !members.isEmpty else { return nil }
+        return Card(app: "", name: "", state: state).values["headline"] as? String
+    }
+
+    static func alertTitle(_ alert: JSONObject) -> String? { alertText(alert["title"]) ?? alertText(alert["body"]) }
+
+    /// The state without its push mark, because each push has a mark of its own.
+    static func unmarked(_ state: JSONValue) -> JSONValue {
+        guard let members = try? state.object().members, members.contains(where: { $0.key == pushMark }) else {
+            return state
+        }
+        let others = members.filter { $0.key != pushMark }.map { JSON.Member($0.key, JSON($0.value)) }
+        return (try? JSONDocument(JSON.object(others).bytes).root) ?? state
     }
 
     var values: Values {
@@ -46,6 +65,7 @@ struct Card {
             "progress": false, "alert": false, "drawing": false, "isEnd": isEnd, "app": app,
             "name": name.isEmpty ? "the name" : name, "headline": headline?.text ?? nothing,
             "details": details.map { ["key": Self.label($0.key), "text": $0.text] as Values },
+            "hue": app.utf8.reduce(0) { ($0 + Int($1)) % Self.hues },
             "leading": (headline?.text ?? "·").short(12), "trailing": (details.first?.text ?? "").short(9),
         ]
         if parts.count > details.count { shown["more"] = parts.count - details.count }

@@ -68,8 +68,13 @@ struct ComposeForm {
         return time
     }
 
+    /// The precondition of a publish: the push from which the form was filled. A time to send at has none, because much
+    /// may happen until then. Nil: the form was filled from nothing.
+    var after: String? { form["mine"] == "yes" ? "any" : form.text("send_at") == nil ? form.text("after") : nil }
+
     /// The object that `POST /api/push` takes.
-    func push() throws(Problem) -> JSON {
+    /// - Parameter after: the precondition. Nil: the one that somebody wrote, or none
+    func push(after: String? = nil) throws(Problem) -> JSON {
         var activity: JSON = ["name": .string(name), "event": .string(event)]
         if let state = try object("state", "Content state") { activity.append("content_state", state) }
         if form.text("priority") != nil {
@@ -96,8 +101,16 @@ struct ComposeForm {
         }
         return .fields([
             "audience": try audience(), "device_types": ["ios"],
-            "notification": ["ios": ["live_activity": activity]], "options": try object("options", "Options"),
+            "notification": ["ios": ["live_activity": activity]], "options": try options(after: after),
         ])
+    }
+
+    private func options(after: String?) throws(Problem) -> JSON? {
+        let written = try object("options", "Options")
+        guard let after else { return written }
+        let members = written.flatMap { try? JSONDocument($0.bytes).root.object().members } ?? []
+        guard !members.contains(where: { $0.key == "after" }) else { return written }
+        return .object(members.map { JSON.Member($0.key, JSON($0.value)) } + [JSON.Member("after", .string(after))])
     }
 
     /// The `alert` of the push. Nil: an update without an alert. An alert as JSON stands in place of title and body.

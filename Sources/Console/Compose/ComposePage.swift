@@ -2,13 +2,15 @@ import Answers
 import LiveActivity
 import StrictJSON
 
-/// Compose: the fields, a preview, and what is wrong. Each button keeps the draft and leads to a page with an address.
+/// The form of a room: from what it is filled, and what its buttons do. Each button keeps the draft and leads to a page
+/// with an address.
 enum ComposePage {
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
+        if let room = try await room(visit) { return room }
         if let draft = try await visit.draft() {
             var check = await check(visit, draft)
             if let problem = draft.problem { check.refuse(problem) }
-            return try await page(visit, draft, check, status: draft.problem?.status ?? 200)
+            return try await RoomPage.page(visit, draft, check, status: draft.problem?.status ?? 200)
         }
         var form = Form()
         form["name"] = visit.query["name"]
@@ -40,7 +42,18 @@ enum ComposePage {
         }
         // A draft that is gone keeps its address: the browser may have the text.
         let id = visit.query.text("draft").flatMap { Draft.isID($0) ? $0 : nil } ?? Draft.newID()
-        return try await page(visit, Draft(id: id, form: form), ComposeCheck(), missing: missing, notes: notes)
+        return try await RoomPage.page(
+            visit, Draft(id: id, form: form), ComposeCheck(), missing: missing, notes: notes)
+    }
+
+    /// The room of a name that somebody knows already. Nil: the address says more than a name, or nobody knows it.
+    private static func room(_ visit: Visit) async throws -> ConsoleResponse? {
+        guard let name = visit.query.name(),
+            visit.query.fields.allSatisfy({ ["name", "event", "notice"].contains($0.name) }),
+            let _: ActivityAnswer = try await visit.find("/api/activities/\(Form.encoded(name))")
+        else { return nil }
+        let rest = Form.query(["event": visit.query.text("event"), "notice": visit.query.text("notice")])
+        return .redirect(RoomPage.path(name) + rest)
     }
 
     private static func check(_ visit: Visit, _ draft: Draft) async -> ComposeCheck {
@@ -84,11 +97,16 @@ enum ComposePage {
         var draft = Draft(sent: visit)
         var form = draft.form
         let compose = ComposeForm(form, now: visit.now)
-        let activity: ActivityAnswer? = try? await visit.find("/api/activities/\(Form.encoded(compose.name))")
-        if let fields = await SchemaFields.find(visit, compose, known: activity?.attributesType),
+        let standing = await Standing(compose.name, visit, .present)
+        if let fields = await SchemaFields.find(visit, compose, known: standing.activity?.attributesType),
             let state = fields.applied(form)
         {
             form["state"] = state
+        }
+        if Basis.press(visit.form["action"], &form, standing, now: visit.now), form["mine"] != "yes" {
+            draft.form = form
+            try await visit.keep(draft)
+            return .redirect(draft.path())
         }
         draft.form = form
         for feature in ComposeFeature.ofFeatures where !feature.button.isEmpty {
@@ -102,7 +120,7 @@ enum ComposePage {
         case "discard":
             try await visit.drop(draft)
             return visit.redirect("/console/compose", .draftDropped)
-        case "publish":
+        case "publish", "mine":
             draft.problem = await ComposeCheck(form, visit, counts: false).problem
             draft.ask(now: visit.now)
             try await visit.keep(draft)
@@ -117,19 +135,27 @@ enum ComposePage {
     static func check(_ visit: Visit) async throws -> ConsoleResponse {
         var draft = Draft(sent: visit)
         var parts = Values()
-        if draft.form["of"] != NamePart.subject(ComposeForm(draft.form, now: visit.now)) {
-            parts["part"] = await NamePart(&draft.form, visit).shown
+        let compose = ComposeForm(draft.form, now: visit.now)
+        let standing = await Standing(compose.name, visit, .present)
+        if draft.form["of"] != NamePart.subject(compose, standing, now: visit.now) {
+            let part = await NamePart(&draft.form, visit, standing)
+            parts["part"] = part.shown
         }
-        // Without Redis the check still says what the form itself tells.
-        try? await visit.keep(draft)
+        if let basis = Basis(draft.form), basis.after != standing.after(visit.now) {
+            let fields = await SchemaFields.find(visit, compose, known: standing.activity?.attributesType)
+            parts["moved"] = Basis.warning(draft.form, fields, standing, now: visit.now)
+        }
+        parts["hasForm"] = true
+        if draft.form["room"] != compose.name, standing.isKnown {
+            parts["room"] = await RoomPage.parts(compose.name, visit)
+        }
+        // Without Redis the check still says what the form itself tells. A form that nobody touched is no draft.
+        if visit.form["untouched"] != "yes" { try? await visit.keep(draft) }
         var checked = await ComposeCheck(draft.form, visit, counts: false).shown
         checked["card"] = await ComposeCheck.card(draft.form, visit)
         parts["checked"] = checked
         return .page(visit.console.templates.render("compose-parts", parts))
     }
-
-    /// Fields that are folded away at first.
-    private static let folded = ["send_at", "stale_minutes", "relevance", "dismissal_minutes", "options"]
 
     private static func keep(_ visit: Visit, _ draft: Draft) async throws -> ConsoleResponse {
         var draft = draft
@@ -154,56 +180,5 @@ enum ComposePage {
             return try await refused("There are \(records.mostTemplates) templates. Remove one first.", 409)
         }
         return visit.redirect("/console/templates", isAnother ? .keptInPlace : .kept)
-    }
-
-    private static func page(
-        _ visit: Visit, _ draft: Draft, _ check: ComposeCheck, missing: [String] = [], notes: [String] = [],
-        status: Int = 200
-    ) async throws -> ConsoleResponse {
-        var form = draft.form
-        let wrong = check.problem?.field
-        let part = await NamePart(&form, visit, wrong: wrong)
-        let compose = ComposeForm(form, now: visit.now)
-        var check = check
-        // The state may have been filled in meanwhile.
-        check.shown["card"] = await ComposeCheck.card(form, visit)
-        var shown: Values = ["part": part.shown, "draft": draft.id, "path": draft.path()]
-        for field in ComposeForm.fields { shown[field] = form[field] }
-        shown["template_title"] = form["template_title"]
-        shown["alert_sound"] = form.has("alert_sound") ? true : nil
-        for field in ["alert", "schedule", "held"] where form.text(field) == nil { shown[field] = nil }
-        // If the browser runs no script, and in a copied push, the time is UTC.
-        shown["isUTC"] = form.text("zone") == nil ? true : nil
-        if !missing.isEmpty { shown["missing"] = missing.joined(separator: ", ") }
-        shown["notes"] = notes
-        shown["events"] = Options.list(["update", "start", "end"], chosen: compose.event)
-        shown["audiences"] = Options.list(ComposeForm.audiences, chosen: form.text("audience") ?? "all")
-        shown["priorities"] = Options.list(
-            [("10", "10: at once"), ("5", "5: saves the battery")], chosen: form.text("priority") ?? "10")
-        let templates = try await TemplatesPage.templates(visit)
-        shown["templates"] = templates.map { template in
-            ["title": template.title, "path": "/console/compose" + Form.query(["template": template.title])] as Values
-        }
-        shown["hasTemplates"] = templates.isEmpty ? nil : true
-        let drafts = try await visit.drafts().filter { $0.id != draft.id }
-        shown["drafts"] = drafts.map { other in
-            values(["title": other.text, "path": other.path, "at": Shown.time(other.savedAt, now: visit.now)])
-        }
-        shown["hasDrafts"] = drafts.isEmpty ? nil : true
-        shown["savedAt"] = Shown.time(draft.savedAt, now: visit.now)
-        var features: [Values] = []
-        for feature in ComposeFeature.ofFeatures {
-            let markup = await feature.markup(visit, compose.name)
-            if !markup.isEmpty { features.append(["markup": markup]) }
-        }
-        shown["features"] = features
-        shown["obstacle"] = visit.standing.obstacle(of: compose.name)
-        // Above the form, and not beside it too.
-        shown["checked"] = check.shown.filter { $0.key != "problem" }
-        if let wrong { shown["wrong-\(wrong == "alert_title" && form.text("alert") != nil ? "alert" : wrong)"] = true }
-        let isSet = Self.folded.contains { !form[$0].isEmpty || $0 == wrong }
-        shown["isOpen"] = isSet ? true : nil
-        shown["refusal"] = check.shown["problem"]
-        return visit.page("compose", "Compose", shown, status: status)
     }
 }

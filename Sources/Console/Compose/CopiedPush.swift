@@ -102,7 +102,7 @@ struct CopiedPush {
     ///   - sent: when the push goes out, epoch seconds: Compose counts the minutes of dates from there
     ///   - key: the name of an API's member in `object`
     private mutating func copy(_ object: JSONObject, at sent: Int, key: (String) -> String) {
-        if let state = object[key("content_state")] { form["state"] = JSONLayout.lines(Self.unmarked(state)) }
+        if let state = object[key("content_state")] { form["state"] = JSONLayout.lines(Card.unmarked(state)) }
         if let alert = object["alert"] { copy(alert: alert) }
         for (field, member) in [("stale_minutes", "stale_date"), ("dismissal_minutes", "dismissal_date")] {
             guard let date = Self.seconds(object[key(member)]) else { continue }
@@ -145,15 +145,6 @@ struct CopiedPush {
 
     private mutating func note(_ object: JSONObject, known: [String]) {
         missing += object.members.map(\.key).filter { !known.contains($0) }
-    }
-
-    /// The state without its push mark, because each push has a mark of its own.
-    private static func unmarked(_ state: JSONValue) -> JSONValue {
-        guard let members = try? state.object().members, members.contains(where: { $0.key == Card.pushMark }) else {
-            return state
-        }
-        let others = members.filter { $0.key != Card.pushMark }.map { JSON.Member($0.key, JSON($0.value)) }
-        return (try? JSONDocument(JSON.object(others).bytes).root) ?? state
     }
 
     /// Epoch seconds of a number or of a time in ISO 8601.

@@ -14,7 +14,8 @@ struct Draft {
 
     /// The fields of Compose and of the question before a publish, beside those of a schema.
     private static let fields = Set(
-        ComposeForm.fields + ["at", "key", "asks", "state_before", "filled", "of", "template_title"])
+        ComposeForm.fields + Basis.fields
+            + ["at", "key", "asks", "mine", "room", "state_before", "filled", "of", "template_title"])
 
     /// The most drafts of a credential. The oldest goes first.
     static let most = 20

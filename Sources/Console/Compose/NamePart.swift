@@ -10,44 +10,56 @@ struct NamePart {
     let fields: SchemaFields?
 
     /// All that the part depends on. It is made anew if this changes.
-    static func subject(_ compose: ComposeForm) -> String {
-        "\(compose.event) \(compose.form.text("attributes_type") ?? "") \(compose.name)"
+    static func subject(_ compose: ComposeForm, _ standing: Standing, now: Int64) -> String {
+        "\(compose.event) \(compose.form.text("attributes_type") ?? "") \(standing.after(now)) \(compose.name)"
     }
 
     /// - Parameters:
-    ///   - form: its content state is filled in, unless somebody wrote one
+    ///   - form: its content state is filled in, unless somebody wrote one, and it learns from what it was filled
     ///   - wrong: the field that has a mistake
-    init(_ form: inout Form, _ visit: Visit, wrong: String? = nil) async {
+    init(_ form: inout Form, _ visit: Visit, _ standing: Standing, wrong: String? = nil) async {
         let compose = ComposeForm(form, now: visit.now)
-        let activity: ActivityAnswer? =
-            compose.name.isEmpty ? nil : try? await visit.find("/api/activities/\(Form.encoded(compose.name))")
+        let activity = standing.activity
         // A state that the page filled in, and that nobody changed, follows the name.
         let isFilled = !form.has("state") || form["filled"] == "yes" && form["state"] == form["state_before"]
         if isFilled {
-            let last = activity?.lastContentState?.contentState.value
+            let last = standing.state(visit.now)
             form["state"] = last.map { JSONLayout.lines($0) } ?? Self.nothing
         }
         let fields = await SchemaFields.find(visit, compose, known: activity?.attributesType)
+        let fresh = Basis(standing, now: visit.now)
+        let known = Basis(form)
+        if isFilled {
+            fresh.write(&form)
+            form["written_for"] = ""
+        } else if let known, !known.name.isEmpty, !haveSameBytes(known.name, compose.name) {
+            // The values were written for another name. The page says so until somebody decides.
+            if form["written_for"].isEmpty { form["written_for"] = known.name }
+            fresh.write(&form)
+        } else if known == nil || Basis.warning(form, fields, standing, now: visit.now) == nil {
+            fresh.write(&form)
+        }
         let state = ComposeForm(form, now: visit.now).state
+        let before = standing.isKnown && state != nil ? fresh.state : nil
         var shown = values([
-            "state": form["state"], "filled": isFilled ? "yes" : "", "of": Self.subject(compose),
-            "fields": fields?.shown(state, typed: form, wrong: wrong), "type": fields?.type,
+            "state": form["state"], "filled": isFilled ? "yes" : "",
+            "of": Self.subject(compose, standing, now: visit.now),
+            "fields": fields?.shown(state, typed: form, wrong: wrong, before: before), "type": fields?.type,
             "others": fields.flatMap { $0.others.isEmpty ? nil : $0.others.joined(separator: ", ") },
+            "elsewhere": form.text("written_for").flatMap { haveSameBytes($0, compose.name) ? nil : $0 },
+            "basis": (Basis.fields).map { ["name": $0, "value": form[$0]] as Values },
         ])
         if wrong == "state" { shown["wrong-state"] = true }
         if let activity {
             shown["isStart"] = compose.event == "start"
             shown["followers"] = Shown.count(activity.tokens, "follower", "followers")
             shown["broadcasts"] = activity.broadcast?.state == "live" ? true : nil
-            shown["lastPush"] = activity.lastContentState.flatMap { last in
-                Shown.time(last.acceptedAt, now: visit.now).map { time in
-                    let card = Card(app: "", name: "", state: last.contentState.value).values
-                    return values(["time": time, "event": last.event, "headline": card["headline"]])
-                }
-            }
             shown["closed"] = activity.ended && compose.event != "start" ? true : nil
         } else if !compose.name.isEmpty {
             shown["unknown"] = true
+        }
+        if let next = standing.isNext(visit.now) {
+            shown["next"] = next.shown(now: visit.now, followers: nil, undo: .zero)
         }
         (self.shown, self.fields) = (shown, fields)
     }

@@ -11,7 +11,7 @@ enum PublishPage {
             draft.ask(now: visit.now)
             try await visit.keep(draft)
         }
-        let (form, key) = (draft.form, draft.form["key"])
+        let form = draft.form
         let check = await ComposeCheck(form, visit, counts: true)
         guard check.problem == nil, let reach = check.reach else {
             draft.problem = check.problem
@@ -19,36 +19,79 @@ enum PublishPage {
             return .redirect(draft.path())
         }
         let compose = ComposeForm(form, now: visit.now)
-        var fields = ComposeForm.fields.filter(form.has).map { ["name": $0, "value": form[$0]] as Values }
-        // Minutes count from here, so that a second click sends the same body and is the same push.
-        for (name, value) in [("at", "\(compose.now)"), ("key", key), ("asks", check.held == nil ? "" : "yes")] {
-            fields.append(["name": name, "value": value])
-        }
         let time = (try? compose.sendAt()).flatMap { Shown.time($0, now: visit.now) }
         let isChange = compose.schedule != nil
+        let standing = await Standing(compose.name, visit, .present)
+        let moved = time == nil && !isChange ? await moved(form, standing, compose, visit) : nil
+        let isMine = moved != nil || form["mine"] == "yes"
         let held = compose.held?.page ?? check.held
+        let change = change(form, standing, visit.now)
         var words = reach.words(compose, isScheduled: time != nil, isChange: isChange)
+        if let change, let count = reach.count, count > 0, compose.event == "update", time == nil, !isChange {
+            words.button = "Publish \(change) to \(count == 1 ? "1 phone" : "\(reach.number) phones")"
+        }
+        if isMine { words.button = words.button.replacing(/^Publish( all the same)?/, with: "Send mine:") }
         if let held { words.button = held.button }
-        var warnings = check.shown["warnings"] as? [String] ?? []
-        if let unusual = await UsualReach.warning(reach, compose, visit) { warnings.insert(unusual, at: 0) }
-        let waits = time == nil ? visit.standing.waitsFor(compose.name) : nil
         let undo = visit.console.undo.components.seconds
-        let card = await ComposeCheck.card(form, visit)
-        return visit.page(
-            "publish", words.title,
+        let isLate = time == nil && !isChange && held == nil && !isMine
+        var shown = await said(form, compose, check, reach, visit)
+        shown.merge(
             values([
-                "title": words.title, "button": words.button, "waits": waits,
-                "sentence": reach.sentence(compose, isInside: time != nil || waits != nil, isScheduled: time != nil),
-                "fields": fields, "card": card, "warnings": warnings, "name": compose.name,
-                "event": compose.event, "priority": form.text("priority") ?? "10", "time": time,
-                "audience": (try? compose.push()).flatMap { try? JSONDocument($0.bytes).root.object() }
-                    .flatMap { $0["audience"] }.map { AudienceText.text($0, of: compose.event) },
-                "bytes": check.shown["bytes"], "none": reach.count == 0 && !reach.isBroadcast ? true : nil,
-                "isEnd": compose.event == "end" ? true : nil,
-                "closes": compose.event == "end" && (form.text("audience") ?? "all") == "all" ? true : nil,
-                "undo": undo > 0 && time == nil && !isChange && held == nil ? undo : nil, "asks": held?.hint,
-                "path": draft.path("/console/compose/publish"), "back": draft.path(),
-            ]))
+                "title": words.title, "button": words.button, "change": change, "moved": moved,
+                "isMine": isMine ? true : nil, "time": time, "undo": undo > 0 && isLate ? undo : nil,
+                "asks": held?.hint, "path": draft.path("/console/compose/publish"), "back": draft.path(),
+                "fields": fields(form, compose, ["asks": check.held == nil ? "" : "yes", "mine": isMine ? "yes" : ""]),
+            ])
+        ) { $1 }
+        return visit.page("publish", words.title, shown)
+    }
+
+    /// The form that the button posts.
+    private static func fields(_ form: Form, _ compose: ComposeForm, _ more: KeyValuePairs<String, String>) -> [Values]
+    {
+        var fields = (ComposeForm.fields.filter(form.has) + Basis.fields).map { ($0, form[$0]) }
+        // Minutes count from here, so that a second click sends the same body and is the same push.
+        fields += [("at", "\(compose.now)"), ("key", form["key"])] + more.map { ($0.key, $0.value) }
+        return fields.map { ["name": $0.0, "value": $0.1] }
+    }
+
+    /// The push in words and as a card, and what one should think of before.
+    private static func said(
+        _ form: Form, _ compose: ComposeForm, _ check: ComposeCheck, _ reach: ReachText, _ visit: Visit
+    ) async -> Values {
+        var warnings = check.shown["warnings"] as? [String] ?? []
+        if let other = form.text("written_for"), !haveSameBytes(other, compose.name) {
+            warnings.insert("These values were written for \(other).", at: 0)
+        }
+        if let unusual = await UsualReach.warning(reach, compose, visit) { warnings.insert(unusual, at: 0) }
+        let isScheduled = (try? compose.sendAt()) != nil
+        let waits = isScheduled ? nil : visit.standing.waitsFor(compose.name)
+        let audience = (try? compose.push()).flatMap { try? JSONDocument($0.bytes).root.object() }?["audience"]
+        return values([
+            "waits": waits,
+            "sentence": reach.sentence(compose, isInside: isScheduled || waits != nil, isScheduled: isScheduled),
+            "card": await ComposeCheck.card(form, visit), "warnings": warnings, "name": compose.name,
+            "event": compose.event, "priority": form.text("priority") ?? "10",
+            "audience": audience.map { AudienceText.text($0, of: compose.event) },
+            "bytes": check.shown["bytes"], "none": reach.count == 0 && !reach.isBroadcast ? true : nil,
+            "isEnd": compose.event == "end" ? true : nil,
+            "closes": compose.event == "end" && (form.text("audience") ?? "all") == "all" ? true : nil,
+        ])
+    }
+
+    /// `1 : 0 → 2 : 0`. Nil: there is nothing before, or it says the same.
+    private static func change(_ form: Form, _ standing: Standing, _ now: Int64) -> String? {
+        guard let before = standing.state(now).flatMap(Card.headline),
+            let after = ComposeForm(form, now: now).state.flatMap(Card.headline), before != after
+        else { return nil }
+        return "\(before) → \(after)"
+    }
+
+    private static func moved(
+        _ form: Form, _ standing: Standing, _ compose: ComposeForm, _ visit: Visit
+    ) async -> Values? {
+        let fields = await SchemaFields.find(visit, compose, known: standing.activity?.attributesType)
+        return Basis.warning(form, fields, standing, now: visit.now)
     }
 
     /// The confirmed publish. A second click has the same key, so it is the same push.
@@ -56,11 +99,24 @@ enum PublishPage {
         var draft = Draft(sent: visit)
         let compose = ComposeForm(visit.form, now: visit.now)
         do {
+            if compose.after != nil, compose.schedule == nil, compose.held == nil {
+                let standing = await Standing(compose.name, visit, .present)
+                if await moved(draft.form, standing, compose, visit) != nil {
+                    // Somebody published while the question stood here. It is asked anew, as another publish.
+                    draft.ask(now: visit.now)
+                    try await visit.keep(draft)
+                    return .redirect(draft.path("/console/compose/publish"))
+                }
+            }
             let answer = try await publish(compose, visit)
             try await visit.drop(draft)
             return answer
         } catch is CancellationError {
             throw CancellationError()
+        } catch let failure as ConsoleFailure where failure.isNewerPush {
+            draft.ask(now: visit.now)
+            try await visit.keep(draft)
+            return .redirect(draft.path("/console/compose/publish"))
         } catch {
             draft.problem = await ComposeCheck.problem(error, compose, visit)
             try await visit.keep(draft)
@@ -69,7 +125,7 @@ enum PublishPage {
     }
 
     private static func publish(_ compose: ComposeForm, _ visit: Visit) async throws -> ConsoleResponse {
-        let push = try compose.push()
+        let push = try compose.push(after: compose.after)
         if let (page, place) = compose.held {
             return try await page.change(place, push, compose.sendAt().map(TimeText.plainText), visit)
         }
@@ -80,8 +136,9 @@ enum PublishPage {
             let made = try await schedule(push, at: TimeText.plainText(time), key: key, visit)
             return waits(made.held, made.heldID, visit) ?? visit.redirect("/console/schedules", .scheduled)
         }
-        // A publish that a feature holds does not also wait for the seconds in which it can be taken back.
-        guard visit.console.undo > .zero, !asks else {
+        // A publish that a feature holds does not also wait for the seconds in which it can be taken back. One that was
+        // written beside somebody else's goes out on the state that its sender saw.
+        guard visit.console.undo > .zero, !asks, visit.form["mine"] != "yes" else {
             let answer = try await visit.call("POST", "/api/push", push, key: key)
             let accepted = try AcceptedAnswer(answer)
             return waits(accepted.held, accepted.heldID, visit)
@@ -90,7 +147,12 @@ enum PublishPage {
         // The push waits as a schedule, which can be cancelled. A second click has to give the same time.
         let wanted = visit.now + visit.console.undo.milliseconds
         let due = if let key { try await visit.console.gateway.records.due(key, at: wanted) } else { wanted }
-        let made = try await schedule(push, at: TimeText.text(due), key: key, visit)
+        let body: JSON = [
+            "schedule": ["scheduled_time": .string(TimeText.text(due))], "name": .string(WaitingPush.undoLabel),
+            "push": push,
+        ]
+        // To everybody it is a publish, and the wait is a part of it.
+        let made = try SchedulesAnswer(await visit.call("POST", "/api/schedules", body, key: key, as: "publish"))
         return waits(made.held, made.heldID, visit)
             ?? visit.redirect("/console/pushes/\(made.scheduleIDs.first ?? "")")
     }

@@ -53,13 +53,17 @@ struct SchemaFields {
     /// - Parameters:
     ///   - state: the content state, nil if it cannot be read
     ///   - form: the fields as they were sent, which are kept then
-    /// - Parameter wrong: the name of a field that has a mistake
-    func shown(_ state: JSONValue?, typed form: Form, wrong: String? = nil) -> [Values] {
+    ///   - wrong: the name of a field that has a mistake
+    ///   - before: the state that the cards show, with which a change is compared; nil: not known
+    func shown(
+        _ state: JSONValue?, typed form: Form, wrong: String? = nil, before: StateText? = nil
+    ) -> [Values] {
         let object = try? state?.object()
         return fields.map { field in
             let value = object?[field.key]
             let typed = state == nil ? form[Self.prefix + field.key] : ""
             let text = value.map { value in (try? value.string()) ?? (value.kind == .null ? "" : value.text) } ?? typed
+            let was = before.map { before in before[field.key].map { StateText.shown($0) } ?? "" }
             let choices: [String] = field.kind == .flag ? ["", "true", "false"] : [""] + field.choices
             let isChoice = field.kind == .flag || field.kind == .choice
             return values([
@@ -71,7 +75,9 @@ struct SchemaFields {
                 "isChoice": isChoice ? true : nil,
                 "isNumber": field.kind == .number || field.kind == .whole ? true : nil,
                 "isText": field.kind == .text ? true : nil, "step": field.kind == .whole ? "1" : "any",
-                "minimum": field.minimum, "maximum": field.maximum,
+                "minimum": field.minimum, "maximum": field.maximum, "was": was,
+                "wasShown": was.map { $0.isEmpty ? "nothing" : $0 },
+                "changed": was != nil && was != text ? true : nil,
             ])
         }
     }
@@ -84,25 +90,19 @@ struct SchemaFields {
     func applied(_ form: Form) -> String? {
         guard form.fields.contains(where: { $0.name.hasPrefix(Self.prefix) }), form["state"] == form["state_before"]
         else { return nil }
-        let text = form.text("state") ?? "{}"
-        guard let object = try? JSONDocument(text).root.object() else { return nil }
-        var members: [(key: String, text: String)] = object.members.map {
-            ($0.key, JSONLayout.lines($0.value, indent: "  "))
-        }
+        guard var state = StateText(form["state"]) else { return nil }
         for field in fields where form.has(Self.prefix + field.key) {
             let entered = form[Self.prefix + field.key]
-            let place = members.firstIndex { $0.key == field.key }
             guard !entered.isEmpty else {
-                if let place { members.remove(at: place) }
+                state[field.key] = nil
                 continue
             }
             let isText = field.kind == .text || field.kind == .choice
             let value = isText ? JSON.string(entered).text : entered
             guard (try? JSONDocument(value)) != nil else { return nil }
-            if let place { members[place].text = value } else { members.append((field.key, value)) }
+            state[field.key] = value
         }
-        guard !members.isEmpty else { return "{}" }
-        return "{\n" + members.map { "  \(JSON.string($0.key).text): \($0.text)" }.joined(separator: ",\n") + "\n}"
+        return state.text
     }
 
     /// The attributes type of the push: the type that a start gives, the name's type, or the type whose schema fits

@@ -136,6 +136,7 @@ enum HomePage {
             }
             return shown
         }
+        all["hasPaused"] = pauses.isEmpty ? nil : true
         all["isPaused"] = pauses.contains { $0.name == nil } ? true : nil
         all["hasWorkers"] = workers.isEmpty ? nil : true
         all["workers"] = workers.map { worker in

@@ -64,6 +64,8 @@ enum SchedulesPage {
             next: { $0.nextPage?.split(separator: "?").last.map { Form($0)["start"] } }, state, limit: limit,
             as: "start", after: start
         ) { schedule in
+            // A publish that waits its first seconds is in the room of its name.
+            guard schedule.name != WaitingPush.undoLabel else { return false }
             let name = schedule.push.object?.liveActivity?.text("name") ?? ""
             return fits(name, schedule.schedule.scheduledTime, wanted, days)
         }
@@ -85,26 +87,5 @@ enum SchedulesPage {
         } _: {
             try await visit.call("DELETE", "/api/schedules/\(Form.encoded($0))")
         }
-    }
-
-    static func cancel(_ visit: Visit) async throws -> ConsoleResponse {
-        let id = visit.parameter("schedule")
-        let sentence = "The push is not sent at its time. To send it later, schedule another one."
-        if visit.form["undo"] == "yes" { return try await undo(visit, id) }
-        let back = "/console/schedules"
-        if let page = visit.confirmation("Cancel this schedule?", sentence, button: "Cancel the schedule", back: back) {
-            return page
-        }
-        try await visit.call("DELETE", "/api/schedules/\(Form.encoded(id))")
-        return visit.redirect(back, .scheduleCancelled)
-    }
-
-    /// Takes a publish back in its first seconds. There is no time for a question.
-    private static func undo(_ visit: Visit, _ id: String) async throws -> ConsoleResponse {
-        let id = Form.encoded(id)
-        let answer = await visit.answer("DELETE", "/api/schedules/\(id)")
-        if answer.status == 409 { return visit.redirect("/console/pushes/\(id)", .tooLate) }
-        guard (200..<300).contains(answer.status) else { throw ConsoleFailure(answer) }
-        return visit.redirect("/console/compose" + Form.query(["push": id]), .undone)
     }
 }

@@ -25,8 +25,19 @@ enum CredentialsPage {
         ])
         let answer = await visit.answer("POST", "/api/credentials", body)
         guard answer.status == 201 else { return try await list(visit, refused: ConsoleFailure(answer)) }
-        return secret(try MadeCredentialAnswer(answer), visit)
+        return await secret(try MadeCredentialAnswer(answer), visit)
     }
+
+    /// How many names begin so now, in words. Nil: the credential is for all names.
+    private static func names(_ prefix: String?, _ visit: Visit) async -> String? {
+        guard let prefix else { return nil }
+        let query = Form.query(["prefix": prefix, "limit": "\(mostNames)"])
+        guard let found: ActivitiesAnswer = try? await visit.get("/api/activities", query: query) else { return nil }
+        let more = found.next == nil ? "" : "over "
+        return more + Shown.count(found.activities.count, "name begins", "names begin") + " so now"
+    }
+
+    private static let mostNames = 1_000
 
     static func rotate(_ visit: Visit) async throws -> ConsoleResponse {
         let id = visit.parameter("credential")
@@ -38,7 +49,7 @@ enum CredentialsPage {
         let keep = visit.form.number("keep", in: 0...2_592_000) ?? 86_400
         let made = try await visit.call(
             "POST", "/api/credentials/\(Form.encoded(id))/rotate", ["keep": .integer(keep)])
-        return secret(try MadeCredentialAnswer(made), visit)
+        return await secret(try MadeCredentialAnswer(made), visit)
     }
 
     static func revoke(_ visit: Visit) async throws -> ConsoleResponse {
@@ -51,13 +62,14 @@ enum CredentialsPage {
         return visit.redirect(back, .revoked)
     }
 
-    private static func secret(_ made: MadeCredentialAnswer, _ visit: Visit) -> ConsoleResponse {
+    private static func secret(_ made: MadeCredentialAnswer, _ visit: Visit) async -> ConsoleResponse {
         let credential = made.credential
         return visit.page(
             "credential-secret", "The secret of \(credential.id)",
             values([
                 "id": credential.id, "secret": made.secret, "app": visit.app.rawValue,
                 "scopes": credential.scopes.joined(separator: ", "), "prefix": credential.namePrefix,
+                "names": await names(credential.namePrefix, visit),
                 "expires": Shown.time(credential.expiresAt, now: visit.now),
                 "oldUntil": Shown.time(credential.oldSecretUntil, now: visit.now),
                 "mayRead": credential.scopes.contains(CredentialScope.read.rawValue) ? true : nil,

@@ -14,6 +14,8 @@ public struct ConsoleRequest: Sendable {
     public var origin: String?
     public var fetchSite: String?
     public var host: String
+    /// The header `Referer`: the page whose form or link it was.
+    public var referer: String?
     /// The client's, as far as it is known.
     public var address: String
     /// The network of that address, by which sign-ins are counted.
@@ -25,12 +27,14 @@ public struct ConsoleRequest: Sendable {
 
     public init(
         method: String, path: String, query: String = "", cookie: String? = nil, origin: String? = nil,
-        fetchSite: String? = nil, host: String = "", address: String = "", network: String = "",
+        fetchSite: String? = nil, host: String = "",
+        referer: String? = nil, address: String = "", network: String = "",
         isSecure: Bool = false, now: Int64
     ) {
         (app, self.path) = Self.parts(of: path)
         (self.method, self.query, self.cookie) = (method, query, cookie)
         (self.origin, self.fetchSite, self.host) = (origin, fetchSite, host)
+        self.referer = referer
         (self.address, self.network, self.isSecure, self.now) = (address, network, isSecure, now)
     }
 
@@ -40,6 +44,14 @@ public struct ConsoleRequest: Sendable {
         if let fetchSite { return fetchSite != "same-origin" && fetchSite != "none" }
         guard let origin else { return false }
         return origin != "http://\(host)" && origin != "https://\(host)"
+    }
+
+    /// The page of the console, with its query, from which it came. Nil: none, or the browser does not say.
+    var from: String? {
+        let rest = ["http", "https"].lazy.compactMap { referer?.rest(behind: "\($0)://\(host)") }.first
+        guard let rest, !host.isEmpty else { return nil }
+        let path = Self.parts(of: String(rest.prefix { $0 != "#" })).path
+        return Console.serves(path.prefix { $0 != "?" }) && !path.hasPrefix("/console/sign-in") ? path : nil
     }
 
     /// The most apps that one browser is signed in to.

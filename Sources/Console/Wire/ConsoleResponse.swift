@@ -84,6 +84,12 @@ public struct ConsoleResponse: Sendable {
         return copy
     }
 
+    func with(status: Int) -> ConsoleResponse {
+        var copy = self
+        copy.status = status
+        return copy
+    }
+
     /// The same response for a session whose addresses begin otherwise.
     func under(_ base: String?) -> ConsoleResponse {
         guard let base, base != "/console" else { return self }

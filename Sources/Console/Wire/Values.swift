@@ -12,6 +12,13 @@ func values(_ pairs: KeyValuePairs<String, Any?>) -> Values {
     return values
 }
 
+/// The values of an entry. An absent one is said too, because a template would look for it around the entry.
+func sealed(_ pairs: KeyValuePairs<String, Any?>) -> Values {
+    var values: Values = [:]
+    for (name, value) in pairs { values[name] = value ?? false }
+    return values
+}
+
 extension JSONValue {
     /// The text as it was written.
     var text: String { String(decoding: raw, as: UTF8.self) }

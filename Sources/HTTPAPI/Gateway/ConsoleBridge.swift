@@ -101,7 +101,8 @@ struct ConsoleBridge: Sendable {
         var headers = HTTPFields()
         if let key = call.idempotencyKey { headers[.idempotencyKey] = key }
         return try await guarded.runHandler(
-            operation, headers: headers, origin: "", IncomingBody(whole: call.body), recorder)
+            operation, headers: headers, origin: "", IncomingBody(whole: call.body), recorder,
+            as: call.action.flatMap { ActionKind(rawValue: $0) })
     }
 }
 

@@ -111,7 +111,8 @@ extension GatewayResponder {
             method: request.method.rawValue, path: String(request.target.path),
             query: String(request.target.query), cookie: headers[values: .cookie].joined(separator: "; "),
             origin: headers[.origin], fetchSite: headers[.fetchSite], host: request.head.authority ?? "",
-            address: address.text, network: address.network, isSecure: isSecure, now: clock())
+            referer: headers[.referer], address: address.text, network: address.network, isSecure: isSecure,
+            now: clock())
     }
 }
 

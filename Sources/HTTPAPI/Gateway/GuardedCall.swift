@@ -101,10 +101,11 @@ struct GuardedCall {
     /// Runs the handler of a call that passed its checks.
     /// - Parameters:
     ///   - origin: see `Call.origin`
+    ///   - acted: the word of the log of actions; nil: that of the call
     ///   - confirm: see `Call.confirm`
     func runHandler(
         _ operation: String, headers: HTTPFields, origin: String, _ body: IncomingBody, _ recorder: ActionRecorder,
-        confirm: @escaping @Sendable () async throws -> Void = {}
+        as acted: ActionKind? = nil, confirm: @escaping @Sendable () async throws -> Void = {}
     ) async throws -> Answer {
         let ((endpoint, parameters), (app, credential)) = (try endpoint(), try caller())
         guard case .call(let handle) = endpoint.handler, let publisher else { throw APIError.notFound }
@@ -112,7 +113,7 @@ struct GuardedCall {
             operation: operation, parameters: parameters, query: values, headers: headers, origin: origin,
             app: app.app, tokens: app.tokens, credential: credential, caller: publisher, body: body, now: now,
             confirm: confirm)
-        let action = credential.isDevice ? nil : endpoint.action
+        let action = credential.isDevice ? nil : acted ?? endpoint.action
         let parts = credential.isFromApp ? served.partsOfApps : served.parts
         if let source, credential == .unproven {
             do { return try await handle(parts, call) } catch let error as APIError {

@@ -243,16 +243,19 @@ import Testing
             #expect(path == second.header("location"), "\(second.text)")
             let schedules = try await gateway.send("GET", "/api/schedules")
             #expect(try schedules.integer("count") == 1, "\(schedules.text)")
-            let page = try await browser.get(path).text
-            #expect(page.contains("Take it back") && !page.contains("Cancel the schedule"), "\(page)")
             let id = String(path.dropFirst("/console/pushes/".count))
+            let room = try await browser.get(path)
+            #expect(room.header("location") == "/console/names/match-42?sent=\(id)", "it waits in the room of its name")
+            let page = try await browser.get("/console/names/match-42?sent=\(id)").text
+            #expect(page.contains("Take it back") && page.contains("Send now"), "\(page)")
+            #expect(page.split(separator: "autofocus").count == 2 && page.contains("h1 id=\"room-name\" tabindex"))
             let undone = try await browser.submit(
-                "/console/schedules/\(id)/cancel", ["csrf": token, "undo": "yes"])
+                "/console/pushes/\(id)", ["csrf": token, "do": "undo"])
             #expect(
                 undone.text.contains("Taken back.") && undone.text.contains("&quot;home&quot;: 4"), "\(undone.text)")
             #expect(try await gateway.send("GET", "/api/schedules").integer("count") == 0)
             #expect(try await gateway.send("GET", "/api/pushes").integer("total") == 0)
-            let twice = try await browser.post("/console/schedules/\(id)/cancel", ["csrf": token, "undo": "yes"])
+            let twice = try await browser.post("/console/pushes/\(id)", ["csrf": token, "do": "undo"])
             #expect(twice.status == 303)
         }
     }

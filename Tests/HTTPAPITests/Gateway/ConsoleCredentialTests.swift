@@ -45,7 +45,7 @@ import Testing
             let page = try await browser.get(try #require(published.header("location")))
             #expect(page.text.contains("feed from 127.0.0.1"), "\(page.text)")
             for (path, scope) in [
-                ("/console/pause", "operate"), ("/console/names/match-1/pause", "operate"),
+                ("/console/pause", "operate"), ("/console/names/match-1", "operate"),
                 ("/console/quarantine", "operate"), ("/console/devices/c/forget", "track"),
             ] {
                 let refused = try await browser.post(path, ["csrf": token, "to": "pause", "confirmed": "yes"])
@@ -77,6 +77,20 @@ import Testing
                     : try await browser.post(path, ["csrf": token, "to": "pause", "confirmed": "yes"])
                 #expect(reply.status == 403 && reply.text.contains("lacks the scope"), "\(path): \(reply.status)")
             }
+        }
+    }
+
+    @Test func `the secret of a credential for some names says how many names begin so`() async throws {
+        try await GatewayFixture.run { gateway in
+            try await gateway.follow("match-1")
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
+            func make(_ id: String, _ prefix: String) async throws -> Reply {
+                try await browser.post(
+                    "/console/credentials",
+                    ["csrf": token, "id": id, "scope_read": "yes", "name_prefix": prefix])
+            }
+            let made = try await make("desk", "match-*").text
+            #expect(made.contains("that begin with match- (1 name begins so now)"), "\(made)")
         }
     }
 
@@ -113,7 +127,7 @@ import Testing
             let refused = try await browser.get(back)
             #expect(refused.status == 403 && refused.text.contains("match-"), "\(refused.text)")
             let paused = try await browser.post(
-                "/console/names/match-1/pause", ["csrf": token, "to": "pause", "confirmed": "yes"])
+                "/console/names/match-1", ["csrf": token, "to": "pause", "confirmed": "yes"])
             #expect(paused.status == 303)
             #expect(try await browser.get("/console/names/match-1").text.contains("This name is paused"))
             let app = try await browser.post("/console/pause", ["csrf": token, "to": "pause", "confirmed": "yes"])
@@ -142,7 +156,8 @@ import Testing
             #expect(push.text.contains("Cancel the schedule") && !push.text.contains("Cancel the push"))
             let id = String(page.dropFirst("/console/pushes/".count))
             let cancelled = try await browser.post(
-                "/console/schedules/\(id)/cancel", ["csrf": try await browser.formToken(), "confirmed": "yes"])
+                "/console/pushes/\(id)",
+                ["csrf": try await browser.formToken(), "do": "unschedule", "confirmed": "yes"])
             #expect(cancelled.header("location") == "/console/schedules?notice=schedule-cancelled")
             #expect(try await browser.get(page).text.contains("cancelled"))
         }

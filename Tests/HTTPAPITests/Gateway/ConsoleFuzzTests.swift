@@ -32,8 +32,9 @@ import Testing
     ]
     private static let compose = Form(
         fields: ComposeForm.fields + [
-            "at", "action", "state_before", "filled", "of", "template_title", "key", "f:progress", "asks",
-        ] + ComposeFeature.ofFeatures.map(\.button),
+            "at", "action", "state_before", "filled", "of", "template_title", "key", "f:progress", "asks", "mine",
+            "room",
+        ] + Basis.fields + ComposeFeature.ofFeatures.map(\.button),
         // Minutes count from `at`, or from the time to send at, which has the browser's zone.
         bases: [publish, publish + [("send_at", "2026-12-24T18:00"), ("zone", "-60")]])
     private static let question = Form(fields: ["to", "confirmed"], bases: [[("confirmed", "yes")], []])
@@ -46,10 +47,14 @@ import Testing
         "/console/pause": question, "/console/sign-out": Form(fields: ["to"]), "/console/compose": compose,
         "/console/compose/check": compose, "/console/compose/publish": compose,
         "/console/templates/drop": Form(fields: ["template_title", "confirmed"]),
-        "/console/pushes/{push}/cancel": question, "/console/pushes/{push}/retry": question,
-        "/console/pushes/{push}/drop": question, "/console/names/{name}/pause": question,
-        "/console/names/{name}/broadcast": question, "/console/devices/{device}/forget": question,
-        "/console/schedules/{schedule}/cancel": question,
+        "/console/pushes/{push}": Form(
+            fields: ["do", "confirmed"],
+            bases: ["cancel", "retry", "drop", "unschedule", "undo", "now", "mine"].map {
+                [("do", $0), ("confirmed", "yes")]
+            }),
+        "/console/names/{name}": Form(
+            fields: ["to", "confirmed"], bases: [[("to", "pause"), ("confirmed", "yes")], [("to", "delete")]]),
+        "/console/devices/{device}/forget": question,
         "/console/schedules": bulk, "/console/dead": bulk,
         "/console/alarms": Form(fields: ["kind", "to"]),
         "/console/credentials": Form(

@@ -106,10 +106,13 @@ import Testing
             for path in ["/pushes/\(push)", "/pushes/\(push)/live", "/pushes/\(letter)", "/pushes/\(schedule)"] {
                 #expect(try await world.browser.get("/console\(path)").status == 404, "\(path)")
             }
-            for path in ["pushes/\(letter)/drop", "pushes/\(letter)/retry", "schedules/\(schedule)/cancel"] {
+            for (id, act) in [
+                (letter, "drop"), (letter, "retry"), (schedule, "unschedule"), (schedule, "undo"), (schedule, "now"),
+                (schedule, "mine"),
+            ] {
                 let reply = try await world.browser.post(
-                    "/console/\(path)", ["csrf": world.csrf, "confirmed": "yes"])
-                #expect(reply.status == 404, "\(path): \(reply.status)")
+                    "/console/pushes/\(id)", ["csrf": world.csrf, "do": act, "confirmed": "yes"])
+                #expect(reply.status == 404, "\(act): \(reply.status)")
             }
             #expect(try await world.gateway.send("GET", "/api/dead").integer("total") == 2)
             // A guessed id gives the same page as one that does not exist.

@@ -181,7 +181,7 @@ import Testing
         try await GatewayFixture.run { gateway in
             let (browser, token) = try await ConsoleBrowser.start(gateway)
             let done = try await browser.post(
-                "/console/names/match-42/pause", ["csrf": token, "to": "pause", "confirmed": "yes"])
+                "/console/names/match-42", ["csrf": token, "to": "pause", "confirmed": "yes"])
             #expect(done.status == 303)
             let page = try await browser.get("/console/actions").text
             #expect(page.contains("pause") && page.contains("match-42") && page.contains("127.0.0.1"), "\(page)")

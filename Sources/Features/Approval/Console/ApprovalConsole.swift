@@ -12,12 +12,14 @@ extension Route {
 }
 
 extension Notice {
-    static let approval: [Notice] = [proposed, approved, rejected, withdrawn]
+    static let approval: [Notice] = [proposed, approved, rejected, withdrawn, newer]
 
     static let proposed = Notice(
         "proposed", "It waits for a second person. Nothing is sent until somebody approves it.")
     static let approved = Notice("approved", "Approved. It goes out at its time, or at once.")
     static let rejected = Notice("rejected", "Rejected. Nothing of it is sent.")
+    static let newer = Notice(
+        "newer", "Nothing was approved: somebody published meanwhile. Look at what the cards show now.")
     static let withdrawn = Notice("withdrawn", "Withdrawn. Nothing of it is sent.")
 }
 
@@ -27,6 +29,28 @@ extension MenuEntry {
         waiting: StripLine(
             scope: .approve, one: "publish waits for a second person", many: "publishes wait for a second person",
             link: "Look and decide"))
+}
+
+extension WaitingPush {
+    /// The newest proposals of the app among which a room looks for those of its name.
+    private static let most = 50
+
+    static let approval: Finder = { visit, name in
+        let list: ProposalListAnswer = try await visit.get("/api/proposals", query: "limit=\(most)")
+        let mayDecide = visit.session.identity.scopes.contains(.approve)
+        return list.proposals.compactMap { proposal -> WaitingPush? in
+            guard proposal.names.contains(where: { haveSameBytes($0, name) }), let push = proposal.first else {
+                return nil
+            }
+            return WaitingPush(
+                id: proposal.id, due: proposal.time, push: push,
+                who: Caller.text(proposal.askedBy.credential, proposal.askedBy.who),
+                whoID: Caller.id(proposal.askedBy.whoID), word: "waits for a second person",
+                page: ProposalsPage.path(proposal.id),
+                actions: mayDecide ? [Action(title: "Look and decide", path: ProposalsPage.path(proposal.id))] : [],
+                isHeld: true)
+        }
+    }
 }
 
 extension ComposeFeature {

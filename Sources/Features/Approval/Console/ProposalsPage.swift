@@ -82,6 +82,7 @@ enum ProposalsPage {
         if compose.event == "end" { shown["isEnd"] = true }
         if compose.event == "end", (form.text("audience") ?? "all") == "all" { shown["closes"] = true }
         shown["approve"] = time == nil ? "Approve and send" : "Approve"
+        if isWaiting { shown.merge(await before(proposal, compose.name, visit)) { $1 } }
         shown["card"] = await ComposeCheck.card(form, visit)
         shown["payload"] = proposal.body.value.map { JSONLayout.lines($0) }
         shown["request"] = proposal.request
@@ -89,6 +90,25 @@ enum ProposalsPage {
         shown["change"] = "/console/compose" + Form.query(["held": "approval/\(proposal.id)/\(proposal.request)"])
         shown["mostReason"] = ProposalAnswer.mostReason
         return visit.page("proposal", isWaiting ? "Approve?" : "Proposal", shown)
+    }
+
+    /// What the cards show now, and whether that is newer than the request.
+    private static func before(_ proposal: ProposalAnswer, _ name: String, _ visit: Visit) async -> Values {
+        let standing = await Standing(name, visit, .present)
+        let newest = standing.newest
+        let at = newest.flatMap { TimeText.parse($0.acceptedAt) }
+        let isNewer = at.map { $0 > TimeText.parse(proposal.askedAt) ?? 0 } ?? false
+        let headline = standing.state(visit.now).flatMap(Card.headline)
+        let after = proposal.first?.object?.liveActivity?["content_state"].flatMap(Card.headline)
+        return values([
+            "stands": headline ?? (newest == nil ? nil : "an update without a state"),
+            "standsSince": Shown.time(at, now: visit.now),
+            "standsBy": newest?.by.map(caller),
+            "change": headline.flatMap { before in after.map { "\(before) → \($0)" } },
+            "newer": isNewer ? true : nil, "approve": isNewer ? "Approve, although newer" : nil,
+            // A time to send at has no precondition: much may happen until then.
+            "after": proposal.time == nil && proposal.names.count == 1 ? newest?.pushID ?? "none" : nil,
+        ])
     }
 
     private static func caller(_ by: PublisherAnswer) -> String {
@@ -117,7 +137,14 @@ enum ProposalsPage {
             try await visit.call("DELETE", call)
             return visit.redirect(page, .withdrawn)
         case "approve":
-            try await visit.call("POST", call + "/approve", ["request": request])
+            let after = visit.form.text("after").map(JSON.string)
+            let answer = await visit.answer("POST", call + "/approve", .fields(["request": request, "after": after]))
+            guard (200..<300).contains(answer.status) else {
+                let failure = ConsoleFailure(answer)
+                // Nothing was decided. The page shows what is newer.
+                if after != nil, failure.isNewerPush { return visit.redirect(page, .newer) }
+                throw failure
+            }
             return visit.redirect(page, .approved)
         default:
             let reason = visit.form.text("reason").map(JSON.string)

@@ -1,0 +1,46 @@
+import Answers
+import LiveActivity
+import StrictJSON
+import Synchronization
+
+/// A push of a name, with what it said and to whom.
+struct SaidPush: Sendable {
+    let ledger: LedgerAnswer
+    /// Nil: it is not kept any more.
+    let content: ContentAnswer?
+
+    /// A test send is for one device, and is never the state of a name.
+    var isTest: Bool { ledger.test == true }
+    var isForEveryone: Bool { content.flatMap { try? $0.audience.value?.string() } == "all" }
+    /// Whether cards show it: a push that was stopped before it reached anybody leaves them as they were.
+    var stands: Bool {
+        guard ["cancelled", "failed", "expired"].contains(ledger.state) else { return true }
+        return ledger.delivered > 0 || ledger.broadcast?.state == "delivered"
+    }
+    private var aps: JSONObject? { content?.payload.object?.object("aps") }
+    var state: JSONValue? { aps?["content-state"].map(Card.unmarked) }
+    var alert: JSONObject? { aps?.object("alert") }
+    /// The score, or what else its state says first.
+    var headline: String? { state.flatMap(Card.headline) }
+    var who: String? { ledger.by.map { Caller.text($0.credential, $0.who) } }
+    var path: String { "/console/pushes/\(ledger.pushID)" }
+
+    /// What each push of a page said. A content never changes, so a live part reads each one once.
+    final class Contents: Sendable {
+        /// The most that a live part shows, and some that left it.
+        private static let most = 60
+        private let known = Mutex<[String: ContentAnswer]>([:])
+
+        func content(_ id: String, _ visit: Visit) async -> ContentAnswer? {
+            if let found = known.withLock({ $0[id] }) { return found }
+            let found: ContentAnswer? = try? await visit.find("/api/push/\(Form.encoded(id))/content")
+            if let found {
+                known.withLock {
+                    if $0.count >= Self.most { $0 = [:] }
+                    $0[id] = found
+                }
+            }
+            return found
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import Answers
+import LiveActivity
+import StrictJSON
+
+/// A name as it is now: what its cards show, who sent that, what else was sent, and what waits.
+struct Standing: Sendable {
+    /// How many pushes are read.
+    enum Depth {
+        /// Up to the one that everybody has.
+        case present
+        /// All that a room shows.
+        case timeline
+    }
+
+    /// The pushes of one page of a room.
+    private static let most = 20
+
+    let name: String
+    /// Nil: nobody follows it, and no push went to it.
+    let activity: ActivityAnswer?
+    /// The newest first.
+    private(set) var pushes: [SaidPush] = []
+    private(set) var hasMore = false
+    let waiting: [WaitingPush]
+
+    init(_ name: String, _ visit: Visit, _ depth: Depth, _ contents: SaidPush.Contents = SaidPush.Contents()) async {
+        self.name = name
+        guard !name.isEmpty else {
+            (activity, waiting) = (nil, [])
+            return
+        }
+        activity = try? await visit.find("/api/activities/\(Form.encoded(name))")
+        waiting = await WaitingPush.all(visit, name)
+        let query = Form.query(["limit": "\(Self.most)", "name": name])
+        guard let history: HistoryAnswer = try? await visit.get("/api/pushes", query: query) else { return }
+        hasMore = history.next != nil
+        for ledger in history.pushes {
+            let push = SaidPush(ledger: ledger, content: await contents.content(ledger.pushID, visit))
+            pushes.append(push)
+            if depth == .present, isShown(push) { break }
+        }
+    }
+
+    var isKnown: Bool { activity != nil || !pushes.isEmpty }
+
+    private func isShown(_ push: SaidPush) -> Bool {
+        !push.isTest && push.stands && push.isForEveryone && push.state != nil
+    }
+
+    /// The push whose state everybody's card shows. Nil: it is not kept, or there was none.
+    var shown: SaidPush? { pushes.first(where: isShown) }
+
+    /// The newer pushes that gave some devices something else, and tests.
+    var elsewhere: [SaidPush] {
+        pushes.prefix { !isShown($0) }.filter { $0.stands && $0.content != nil && ($0.isTest || !$0.isForEveryone) }
+    }
+
+    /// The newest push of the name that stands, as the precondition of a publish counts.
+    var newest: NewestPushAnswer? { activity?.newestPush }
+
+    /// The push of the last ten seconds that goes out next. The next publish is written after it.
+    func isNext(_ now: Int64) -> WaitingPush? {
+        waiting.last { $0.isSoon(now) && !$0.isConflict && $0.isForEveryone && $0.state != nil }
+    }
+
+    /// The value of `options.after` of a publish that is written now.
+    func after(_ now: Int64) -> String { isNext(now)?.id ?? newest?.pushID ?? "none" }
+
+    /// The state from which a publish is written now.
+    func state(_ now: Int64) -> JSONValue? {
+        if let next = isNext(now) { return next.state }
+        if let shown { return shown.state }
+        return activity?.lastContentState?.contentState.value.map(Card.unmarked)
+    }
+
+    /// Who made it what it is now, and when, for the sentence about a change.
+    func author(_ now: Int64) -> (who: String?, at: Int64?, event: String) {
+        if let next = isNext(now) { return (next.who, next.due, next.event) }
+        let by = newest?.by.map { Caller.text($0.credential, $0.who) }
+        return (by, newest.flatMap { TimeText.parse($0.acceptedAt) }, newest?.event ?? "update")
+    }
+}

@@ -1,0 +1,143 @@
+import Answers
+import LiveActivity
+import StrictJSON
+
+/// A push that waits for a name: for its time, or for what a feature says. The room of the name lists it.
+struct WaitingPush: Sendable {
+    /// A button, or a link, of the list.
+    struct Action: Sendable {
+        let title: String
+        let path: String
+        /// The form that the button posts. Nil: it is a link.
+        var fields: [(name: String, value: String)]?
+        var isMain = false
+        var isDanger = false
+
+        fileprivate var shown: Values {
+            sealed([
+                "title": title, "path": path,
+                "fields": (fields ?? []).map { ["name": $0.name, "value": $0.value] as Values },
+                "isForm": fields == nil ? nil : true, "isMain": isMain ? true : nil, "isDanger": isDanger ? true : nil,
+            ])
+        }
+    }
+
+    /// Finds what waits for a name.
+    typealias Finder = @Sendable (Visit, _ name: String) async throws -> [WaitingPush]
+
+    /// The push's id, once it goes out.
+    let id: String
+    /// When it goes out, epoch ms. Nil: once somebody decides.
+    let due: Int64?
+    /// As it was posted.
+    let push: RawJSON
+    /// Who wants it, and the id of a person at the provider.
+    var who, whoID: String?
+    /// What it waits for, in a word or two.
+    let word: String
+    /// The page that says more. Nil: there is none.
+    var page: String?
+    var actions: [Action] = []
+    /// It does not go out by itself, also once its time has come.
+    var isHeld = false
+    /// It was to go out and did not, because the name had a push that its sender did not see. Its sender decides.
+    var isConflict = false
+
+    /// The label of the schedule in which a publish of the console waits its first seconds.
+    static let undoLabel = "a publish in the console"
+    private static let soon: Int64 = 60_000
+
+    /// Whether it goes out within a minute, as each publish of the console does at first.
+    func isSoon(_ now: Int64) -> Bool { !isHeld && due.map { $0 - now < Self.soon } ?? false }
+
+    var activity: JSONObject? { push.object?.liveActivity }
+    var event: String { activity?.text("event") ?? "update" }
+    var state: JSONValue? { activity?["content_state"] }
+    var isForEveryone: Bool { push.object?["audience"].flatMap { try? $0.string() } == "all" }
+
+    /// For the room.
+    /// - Parameters:
+    ///   - now: epoch ms; nil: a live part, which must not change with the clock
+    ///   - followers: of the name; nil: not known
+    func shown(now: Int64?, followers: Int?, undo: Duration) -> Values {
+        let alert = activity?.object("alert")
+        let count = isForEveryone && event != "start" ? followers : nil
+        let whole = max(1, undo.components.seconds)
+        return sealed([
+            "id": id, "due": Shown.time(due, now: now), "event": event, "headline": state.flatMap(Card.headline),
+            "alert": alert.flatMap(Card.alertTitle), "who": who, "whoID": whoID, "word": word, "page": page,
+            "audience": push.object?["audience"].flatMap { isForEveryone ? nil : AudienceText.text($0, of: event) },
+            "phones": count.map { Shown.count($0, "phone", "phones") }, "actions": actions.map(\.shown),
+            "isConflict": isConflict ? true : nil, "whole": "\(whole)",
+            "left": "\(min(whole, max(0, ((due ?? 0) - (now ?? 0) + 999) / 1_000)))",
+        ])
+    }
+
+    /// What waits for the name: the schedules, and what features hold.
+    static func all(_ visit: Visit, _ name: String) async -> [WaitingPush] {
+        var found: [WaitingPush] = []
+        // A list that fails, such as one without Redis, must not take the page away.
+        for find in [schedules] + ofFeatures { found += (try? await find(visit, name)) ?? [] }
+        return found.sorted { ($0.due ?? .max) < ($1.due ?? .max) }
+    }
+
+    /// Schedules of a name among the next of the app, and those that conflicted a moment ago.
+    static let schedules: Finder = { visit, name in
+        let mayPublish = visit.session.identity.scopes.opens(.publish)
+        var found: [WaitingPush] = []
+        for schedule in try await list(visit, "limit=\(most)", name) {
+            let due = TimeText.parse(schedule.schedule.scheduledTime)
+            var waiting = await waiting(schedule, due, visit)
+            if mayPublish { waiting.actions = actions(waiting, isSoon: waiting.isSoon(visit.now)) }
+            found.append(waiting)
+        }
+        let over = try await list(visit, "state=finished&limit=\(mostFinished)", name)
+        for schedule in over where schedule.state == "failed" && schedule.reason == "Conflict" {
+            let at = schedule.finishedAt.flatMap { TimeText.parse($0) } ?? 0
+            guard visit.now - at < conflictLasts else { continue }
+            var waiting = await waiting(schedule, nil, visit)
+            waiting.isConflict = true
+            let post = Action(
+                title: "Send mine", path: "/console/pushes/\(waiting.id)", fields: [("do", "mine")], isMain: true)
+            let form = Action(title: "Look at both", path: "/console/compose" + Form.query(["push": waiting.id]))
+            waiting.actions = mayPublish ? [post, form] : []
+            found.append(waiting)
+        }
+        return found
+    }
+
+    /// The most schedules of the app among which a room looks for those of its name.
+    private static let most = 100
+    private static let mostFinished = 20
+    private static let conflictLasts: Int64 = 300_000
+
+    private static func list(_ visit: Visit, _ query: String, _ name: String) async throws -> [ScheduleAnswer] {
+        let page: ScheduleListAnswer = try await visit.get("/api/schedules", query: query)
+        return page.schedules.filter {
+            $0.push.object?.liveActivity?.text("name").map { haveSameBytes($0, name) } ?? false
+        }
+    }
+
+    private static func waiting(_ schedule: ScheduleAnswer, _ due: Int64?, _ visit: Visit) async -> WaitingPush {
+        let id = schedule.pushIDs.first ?? ""
+        let ledger: LedgerAnswer? = try? await visit.find("/api/push/\(Form.encoded(id))")
+        return WaitingPush(
+            id: id, due: due, push: schedule.push, who: ledger?.by.map { Caller.text($0.credential, $0.who) },
+            whoID: Caller.id(ledger?.by?.whoID), word: "scheduled", page: "/console/pushes/\(id)")
+    }
+
+    private static func actions(_ waiting: WaitingPush, isSoon: Bool) -> [Action] {
+        let path = "/console/pushes/\(waiting.id)"
+        guard isSoon else {
+            let change = "/console/compose" + Form.query(["schedule": waiting.id])
+            return [
+                Action(title: "Change", path: change),
+                Action(title: "Cancel", path: path, fields: [("do", "unschedule")], isDanger: true),
+            ]
+        }
+        return [
+            Action(title: "Take it back", path: path, fields: [("do", "undo")], isDanger: true),
+            Action(title: "Send now", path: path, fields: [("do", "now")]),
+        ]
+    }
+}
