@@ -12,7 +12,7 @@ from pathlib import Path
 
 import sources
 
-MOST_LINES, MOST_TARGETS, MOST_LIST_LINES = 2_000, 9, 48
+MOST_LINES, MOST_TARGETS, MOST_LIST_LINES = 2_000, 9, 56
 
 # The lines that a list of features may have. An element is one name, such as `.approval` or `ApprovalCommand.self`.
 ALLOWED = re.compile(r"""

@@ -50,7 +50,7 @@ CASES = [
     (FEATURES, {"Sources/Features/Features+Core.swift": "let limit = 3\n"}, "Features+Core.swift:1: only `static let"),
     (FEATURES, {"Sources/Features/Features+Core.swift": SOUND["Sources/Features/Features+Core.swift"].replace("approval", "all")},
      "Features+Core.swift:4: only"),
-    (FEATURES, {"Sources/Features/Features+Core.swift": "\n" * 49}, "Features+Core.swift:49: a list of features has at most 48"),
+    (FEATURES, {"Sources/Features/Features+Core.swift": "\n" * 57}, "Features+Core.swift:57: a list of features has at most 56"),
     (FEATURES, {"Sources/Features/Notes.swift": "\n"}, "Notes.swift:1: is no list"),
     (FEATURES, {"Sources/Features/Approval/Core/Server.swift": "\n"}, "Core has another Server.swift"),
     (FEATURES, {"Sources/Features/Approval/Core/long.lua": "\n" * 2_000}, "Approval:1: a feature of 2008 lines"),

@@ -5,6 +5,12 @@ import StrictJSON
 
 // Typed reading of names, tokens, texts and times. Each error has the path and the place of its value.
 extension JSONValue {
+    /// `any`, `none` or the id of a push.
+    func afterPush() throws(JSONError) -> AfterPush {
+        guard let after = AfterPush(try string()) else { throw error("must be a push id, `none` or `any`") }
+        return after
+    }
+
     func activityName() throws(JSONError) -> ActivityName { try identifier(ActivityName.init(_:)) }
     func channelID() throws(JSONError) -> ChannelID { try identifier(ChannelID.init(_:)) }
     func pushToken() throws(JSONError) -> PushToken { try identifier(PushToken.init(hex:)) }

@@ -21,7 +21,7 @@ public struct OutgoingEvent: Sendable, Hashable {
     /// The event as JSON.
     public var text: String
 
-    private init(
+    init(
         _ id: String, _ kind: Kind, _ app: AppKey, at: Int64, push: LedgerAnswer? = nil, alarm: Alarm? = nil,
         traceparent: String? = nil
     ) {
@@ -45,12 +45,6 @@ public struct OutgoingEvent: Sendable, Hashable {
                 traceparent: ledger.traceparent)
         }
         return [event("", kind)] + (ledger.pruned > 0 ? [event(".pruned", .pruned)] : [])
-    }
-
-    /// The event that a schedule was refused at its time, so that its push never goes out. Nil: it was not.
-    static func refused(_ schedule: Schedule, _ app: AppKey) -> OutgoingEvent? {
-        guard schedule.state == .failed, let at = schedule.finishedAt, let ledger = schedule.ledger else { return nil }
-        return OutgoingEvent("\(schedule.id).1", .failed, app, at: at, push: ledger.answer)
     }
 
     static func raised(_ alarm: Alarm) -> OutgoingEvent {

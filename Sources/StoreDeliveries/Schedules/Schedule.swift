@@ -69,3 +69,11 @@ public struct Schedule: Sendable, Hashable {
         return ledger
     }
 }
+
+extension OutgoingEvent {
+    /// The event that a schedule was refused at its time, so that its push never goes out. Nil: it was not.
+    static func refused(_ schedule: Schedule, _ app: AppKey) -> OutgoingEvent? {
+        guard schedule.state == .failed, let at = schedule.finishedAt, let ledger = schedule.ledger else { return nil }
+        return OutgoingEvent("\(schedule.id).1", .failed, app, at: at, push: ledger.answer)
+    }
+}

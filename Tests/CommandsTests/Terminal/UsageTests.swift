@@ -23,9 +23,9 @@ import Testing
     }
 
     @Test func `an error names its command's usage, also of a command in a command`() {
-        let text = Usage.text("give an entry, or --all", of: EventsCommand.Retry.self)
-        #expect(text.hasPrefix("Error: give an entry, or --all\nUsage: lamplighter events retry ["))
-        #expect(text.contains("See 'lamplighter events retry --help'"))
+        let text = Usage.text("give an entry, or --all", of: QuarantineCommand.Discard.self)
+        #expect(text.hasPrefix("Error: give an entry, or --all\nUsage: lamplighter quarantine discard ["))
+        #expect(text.contains("See 'lamplighter quarantine discard --help'"))
     }
 
     @Test func `a usage leaves out what may be left out`() {

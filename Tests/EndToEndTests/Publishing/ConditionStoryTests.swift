@@ -73,12 +73,12 @@ import Testing
                     ) {
                         while true {
                             calls += 1
-                            let (program, url) = own
-                            async let kill: Void = { if calls % 7 == 0 { program.kill() } }()
+                            let ((program, url), dies) = (own, calls % 7 == 0)
+                            async let kill: Void = { if dies { program.kill() } }()
                             let answer = try? await deployment.call(
                                 method, url + path, body: body, headers: [("Idempotency-Key", key)])
                             await kill
-                            if calls % 7 == 0 { own = try await gateway() }
+                            if dies { own = try await gateway() }
                             if let answer, answer.status != 503 { return (answer.status, answer.json) }
                         }
                     }

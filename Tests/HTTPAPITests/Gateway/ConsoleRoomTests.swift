@@ -193,7 +193,8 @@ import Testing
     }
 
     @Test func `the retry of an old push stands behind the present state`() async throws {
-        let template = Templates().render("push", ["dead": ["canRetry": true], "mayPublish": true, "mayOperate": true])
+        let page: [String: Any] = ["dead": ["canRetry": true], "mayPublish": true, "mayOperate": true]
+        let template = Templates.all.render("push", page)
         #expect(template.contains(#"<a class="button primary" href="/console/compose?dead="#), "\(template)")
         #expect(template.contains("<button>Retry what was given up"), "\(template)")
     }

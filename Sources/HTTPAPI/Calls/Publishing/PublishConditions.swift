@@ -74,11 +74,3 @@ extension PresentPush {
             by: call.mayRead ? ledger.publisher.map(PublisherAnswer.init) : nil)
     }
 }
-
-extension JSONValue {
-    /// `any`, `none` or the id of a push.
-    func afterPush() throws(JSONError) -> AfterPush {
-        guard let after = AfterPush(try string()) else { throw error("must be a push id, `none` or `any`") }
-        return after
-    }
-}
