@@ -18,14 +18,14 @@ import Testing
         String(decoding: bytes ?? [], as: UTF8.self).replacing(/^id: \d+\n/, with: "")
     }
 
-    /// The first part that is no beat, among the next few.
+    /// The first part among the next few: on a busy machine beats come first, and the words that a look takes long.
     private func part(of tab: LiveFeed.Events) async -> String {
         var parts = tab.stream.makeAsyncIterator()
         for _ in 0..<5 {
-            let part = await parts.next()
-            if part != LiveFeed.beat { return text(part) }
+            let part = text(await parts.next())
+            if part != text(LiveFeed.beat), !part.hasPrefix("event: unknown") { return part }
         }
-        return "beats alone"
+        return "no part"
     }
 
     @Test func `tabs of one topic share each look, and without tabs nothing looks`() async throws {
@@ -153,8 +153,7 @@ import Testing
             tabs.append(tab)
         }
         opener.finish()
-        var parts = slow.stream.makeAsyncIterator()
-        #expect(text(await parts.next()) == "data: slow\n\n")
+        #expect(await part(of: slow) == "data: slow\n\n")
         for tab in tabs { tab.end() }
     }
 
@@ -175,7 +174,6 @@ import Testing
             }
             tabs.append(try #require(tab))
         }
-        // On a busy machine beats come first.
         for (number, tab) in tabs.enumerated() {
             #expect(await part(of: tab) == "data: \(number)\n\n")
         }

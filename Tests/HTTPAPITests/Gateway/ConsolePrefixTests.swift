@@ -130,7 +130,7 @@ import Testing
             let schema =
                 #"{"names":["match-*"],"content_state":{"type":"object","properties":{"home":{"type":"integer","title":"Goals"}}}}"#
             #expect(try await world.gateway.send("PUT", "/api/schemas/Match", schema).status == 200)
-            let compose = try await world.browser.get("/console/compose?name=\(Self.own)").text
+            let compose = try await world.browser.get("/console/names/\(Self.own)").text
             #expect(compose.contains("The fields of Match") && compose.contains(">Goals"), "\(compose)")
         }
     }

@@ -25,7 +25,8 @@ public final class DeviceSketches: Sendable {
     private struct Image {
         var hour: Int64
         var registers = HyperLogLog()
-        var waiting: [RedisArgument] = []
+        /// By the hour of their push.
+        var waiting: [Int64: [RedisArgument]] = [:]
         /// A task sends them after the wait.
         var isAwaited = false
     }
@@ -37,10 +38,10 @@ public final class DeviceSketches: Sendable {
             // Taken out, so that nothing is copied.
             var image = images.removeValue(forKey: app) ?? Image(hour: hour)
             defer { images[app] = image }
-            if image.hour != hour, image.waiting.isEmpty { image = Image(hour: hour, isAwaited: image.isAwaited) }
+            if image.hour != hour { (image.hour, image.registers) = (hour, HyperLogLog()) }
             for index in reached {
                 let channel = page.channel(index)
-                if image.registers.add(channel) { image.waiting.append(.bytes(Array(channel))) }
+                if image.registers.add(channel) { image.waiting[hour, default: []].append(.bytes(Array(channel))) }
             }
             guard !image.waiting.isEmpty, !image.isAwaited else { return false }
             image.isAwaited = true
@@ -51,7 +52,8 @@ public final class DeviceSketches: Sendable {
 
     /// A death in the meantime loses the devices of a second. They count when they get their next push.
     private func send(_ app: AppKey) async {
-        if images.withLock({ $0[app]?.waiting.count ?? 0 < Self.most }) { try? await Task.sleep(for: Self.wait) }
+        let isFull = images.withLock { $0[app]?.waiting.values.contains { $0.count >= Self.most } ?? false }
+        if !isFull { try? await Task.sleep(for: Self.wait) }
         while let (hour, devices) = take(app) {
             let key = keys.deviceSketch(app, hour * Sums.Span.hour.length / Sums.Span.day.length)
             do {
@@ -69,12 +71,11 @@ public final class DeviceSketches: Sendable {
 
     private func take(_ app: AppKey) -> (hour: Int64, devices: [RedisArgument])? {
         images.withLock { images in
-            guard let image = images[app], !image.waiting.isEmpty else {
+            guard let (hour, devices) = images[app]?.waiting.popFirst() else {
                 images[app]?.isAwaited = false
                 return nil
             }
-            images[app]?.waiting = []
-            return (image.hour, image.waiting)
+            return (hour, devices)
         }
     }
 }

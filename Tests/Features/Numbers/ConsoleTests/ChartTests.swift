@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func `a span of which nothing is known is hatched, one without a push is empty`() throws {
-        let chart = chart(since: 1_150)
+        let chart = chart(since: 1_050)
         #expect(!chart.hasUnknown, "the first span has pushes all the same")
         let later = self.chart(since: 1_201)
         #expect(later.hasUnknown)

@@ -9,7 +9,7 @@ struct SumsStoryTests {
     private func publish(_ names: Int, _ deployment: Deployment) async throws {
         for number in 0..<names {
             let output = try await deployment.run(
-                "publish", "match-\(number)", "--state", #"{"score":"2:1"}"#, "--wait", "--fail-below", "0")
+                "publish", "match-\(number)", "--content-state", #"{"score":"2:1"}"#, "--wait", "--fail-below", "0")
             #expect(output.code == 0, "\(output)")
         }
     }

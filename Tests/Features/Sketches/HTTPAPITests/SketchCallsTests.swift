@@ -31,10 +31,7 @@ import Testing
                     activity: #"{"name":"match-42","event":"update","content_state":{"home":"Reds","away":"Blues"}}"#))
             var browser = ConsoleBrowser(gateway)
             _ = try await browser.signIn()
-            for path in [
-                "/console/compose?name=match-42", "/console/names/match-42",
-                "/console/pushes/\(try push.strings("push_ids")[0])",
-            ] {
+            for path in ["/console/names/match-42", "/console/pushes/\(try push.strings("push_ids")[0])"] {
                 let page = try await browser.get(path).text
                 #expect(page.contains(#"<span class="s-text s-large">Reds to Blues</span>"#), "\(path): \(page)")
             }

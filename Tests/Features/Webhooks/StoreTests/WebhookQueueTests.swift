@@ -108,8 +108,8 @@ import Testing
                 RedisCommand(
                     Lua.eventAdd,
                     keys: [
-                        "out": fixture.store.keys.events(app), "wh": fixture.store.keys.eventQueue(app),
-                        "hook": fixture.store.keys.eventQueueState(app),
+                        "out": fixture.store.keys.events(app), "queue": fixture.store.keys.eventQueue(app),
+                        "state": fixture.store.keys.eventQueueState(app),
                     ],
                     ["keep": "0", "most": .int(most)],
                     rest: (0..<500).flatMap { [.string("\($0)"), "test", "{}", "1"] as [RedisArgument] }))
