@@ -313,7 +313,10 @@ function compose(form) {
         if (number === changes) { another(page); stash.drop(form); }
         // Both values are said at once, also while one types.
         const moved = page.getElementById("moved");
-        if (moved) fill(document.getElementById("moved"), moved.innerHTML);
+        if (moved) {
+          fill(document.getElementById("moved"), moved.innerHTML);
+          document.getElementById("moved").dataset.seen = moved.dataset.seen;
+        }
         if (number > 0) kept();
       } else if (answer.status === 401) {
         tell(form, "You are signed out. ");
@@ -358,10 +361,11 @@ function compose(form) {
   };
   // Somebody published, or something waits, that this form does not know.
   document.addEventListener("lived", () => {
-    const now = document.querySelector("[data-after]")?.dataset.after;
-    if (now && form.elements.after && now !== form.elements.after.value && now !== asked) { asked = now; soon(); }
+    const now = document.querySelector("[data-after]")?.dataset;
+    // The last check may have come between a push that left its ten seconds and its acceptance.
+    const isNew = now && now.standing !== document.getElementById("moved").dataset.seen;
+    if (isNew && form.elements.after && now.after !== form.elements.after.value) soon();
   });
-  let asked = "";
   // The fields that differ from the cards, beside what these show.
   const mark = () => {
     for (const field of form.querySelectorAll("[data-was]")) {

@@ -145,7 +145,7 @@ enum ComposePage {
             let fields = await SchemaFields.find(visit, compose, known: standing.activity?.attributesType)
             parts["moved"] = Basis.warning(draft.form, fields, standing, now: visit.now)
         }
-        parts["hasForm"] = true
+        (parts["hasForm"], parts["seen"]) = (true, standing.seen(visit.now))
         if draft.form["room"] != compose.name, standing.isKnown {
             parts["room"] = await RoomPage.parts(compose.name, visit)
         }

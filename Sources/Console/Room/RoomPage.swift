@@ -43,6 +43,7 @@ enum RoomPage {
         var shown = standing.isKnown ? await room(standing, visit) : [:]
         shown.merge(fields(draft, form, compose, visit)) { $1 }
         shown["part"] = part.shown
+        shown["seen"] = standing.seen(visit.now)
         shown["moved"] = Basis.warning(form, part.fields, standing, now: visit.now)
         if !missing.isEmpty { shown["missing"] = missing.joined(separator: ", ") }
         shown["notes"] = notes
@@ -150,7 +151,8 @@ extension RoomPage {
         let isClosed = activity?.ended == true
         let row = shown.map { PushValues(ledger: $0.ledger, now: now).row }
         return sealed([
-            "after": standing.after(visit.now), "state": state.map { JSONLayout.lines($0) },
+            "after": standing.after(visit.now), "seen": standing.seen(visit.now),
+            "state": state.map { JSONLayout.lines($0) },
             "card": state == nil
                 ? nil
                 : Card(

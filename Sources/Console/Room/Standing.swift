@@ -66,6 +66,9 @@ struct Standing: Sendable {
     /// The value of `options.after` of a publish that is written now.
     func after(_ now: Int64) -> String { isNext(now)?.id ?? newest?.pushID ?? "none" }
 
+    /// What a form is told of the name: its newest push, and whether this one still waits.
+    func seen(_ now: Int64) -> String { isNext(now).map { "\($0.id) waits" } ?? after(now) }
+
     /// The state from which a publish is written now.
     func state(_ now: Int64) -> JSONValue? {
         if let next = isNext(now) { return next.state }
