@@ -136,7 +136,7 @@ pages() {
     page pushes '/console/pushes'
     page 'pushes of a name' '/console/pushes?name=order-{n}-15'
     page 'failed pushes' '/console/pushes?state=failed'
-    page compose '/console/compose?name=order-{n}-15'
+    page compose '/console/compose'
     page schedules '/console/schedules'
     page 'dead letters' '/console/dead'
     page quarantine '/console/quarantine'

@@ -30,6 +30,9 @@ class Proxy:
                 connection.request(self.command, self.path, self.rfile.read(length), dict(self.headers))
                 answer = connection.getresponse()
                 proxy.connections.add(connection)
+                # It went down between the question and its answer.
+                if proxy.is_down:
+                    return self.send_error(502)
                 self.send_response_only(answer.status)
                 for name, value in answer.getheaders():
                     if name.lower() not in ("connection", "transfer-encoding"):

@@ -153,8 +153,7 @@ public struct Sums: Sendable {
             [
                 "revision": .string("\(progress.revision)"), "begins": .string(begins.map { "\($0)" } ?? ""),
                 "closes": .string(closes.map { "\($0)" } ?? ""), "after": .string(closes.map { "\($0 + 1)" } ?? ""),
-                "hourLife": .string(closes == nil ? "0" : "\(Span.hour.life)"),
-                "dayLife": .string(closes == nil ? "0" : "\(Span.day.life)"),
+                "hourLife": .int(Span.hour.life), "dayLife": .int(Span.day.life),
                 "hourFields": .int(hour.count), "dayFields": .int(day.count), "most": .int(Self.mostOfCommand),
             ],
             rest: (hour + day + watched).flatMap { [.string($0.0), .string($0.1)] }

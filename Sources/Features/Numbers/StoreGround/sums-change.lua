@@ -7,7 +7,7 @@
 -- argument revision: as the caller has read it
 -- argument begins: '' or the hour with which the sums begin, because there are none yet, or the pushes before are gone
 -- arguments closes, after: '' or the hour that is closed; then `next` is `after`
--- arguments hourLife, dayLife: ms that they are kept from now; 0 = their life stays
+-- arguments hourLife, dayLife: ms that a closed hour and its day are kept from now; the state is kept as long as a day
 -- arguments hourFields, dayFields: how many fields they have in `rest`
 -- argument most: fields and values of one command
 -- rest: fields and their values, in turns: of the hour, of the day, of the watched pushes. '' removes a field.
@@ -41,6 +41,10 @@ end
 write(hour, rest + 2 * hourFields)
 write(day, rest + 2 * (hourFields + dayFields))
 write(open, #ARGV)
-if hourLife ~= '0' then redis.call('PEXPIRE', hour, hourLife) end
-if dayLife ~= '0' then redis.call('PEXPIRE', day, dayLife) end
+if closes ~= '' then
+    redis.call('PEXPIRE', hour, hourLife)
+    redis.call('PEXPIRE', day, dayLife)
+end
+redis.call('PEXPIRE', state, dayLife)
+redis.call('PEXPIRE', open, dayLife)
 return 1
