@@ -36,10 +36,13 @@ public struct ErrorAnswer: AnswerBody {
     public static var about: String? {
         "Some calls add members, such as `push_ids` of an array's accepted pushes."
     }
+    /// The code of a condition that does not hold: the name had a push that the sender did not see.
+    public static let newerPush = 40_904
+
     public let operationID, error: String
     public let code: Int
     public let details: ErrorDetailsAnswer?
-    /// Of a condition that does not hold (40904). Nil: the name has none.
+    /// Of a condition that does not hold (`newerPush`). Nil: the name has none.
     public let newestPush: NewestPushAnswer?
 
     public init(

@@ -22,7 +22,7 @@ struct ConsoleFailure: Error {
     }
 
     /// The name had a push that the sender did not see.
-    var isNewerPush: Bool { code == 40_904 }
+    var isNewerPush: Bool { code == ErrorAnswer.newerPush }
     private(set) var code: Int?
 
     static let withoutRedis = ConsoleFailure(503, "Redis does not answer the gateway. Try again in a moment.")

@@ -59,7 +59,7 @@ for (const control of document.querySelectorAll('input:not([type=hidden]), selec
   if (shown(control) && !control.labels?.length && !control.ariaLabel) problems.push(`no label: ${where(control)} ${control.name}`);
 }
 for (const control of document.querySelectorAll('button, a[href], summary')) {
-  if (shown(control) && !control.innerText.trim() && !control.ariaLabel && !control.ariaHidden) problems.push(`no name: ${where(control)}`);
+  if (shown(control) && !(control.innerText ?? control.textContent).trim() && !control.ariaLabel && !control.ariaHidden) problems.push(`no name: ${where(control)}`);
 }
 for (const image of document.querySelectorAll('img')) if (!image.hasAttribute('alt')) problems.push('an image without alt');
 for (const image of document.querySelectorAll('svg')) if (!image.ariaHidden && !image.ariaLabel) problems.push('a drawing without a name');

@@ -53,6 +53,7 @@ class People(Live):
             browser.until("the push that waits", lambda: "goes to 20 phones" in browser.text("#soon"), 20)
             phone.press("Send now")
             browser.until("both values", lambda: "published" in browser.text("#moved") and "5" in browser.text("#moved"), 30)
+            browser.until("both pushes to be done", lambda: browser.text("#timeline").count("done") == 2, 30)
             self.look("two-moved")
             browser.press("Send mine")
             browser.until("the question", lambda: "Send mine: 5 : 0 → 2 : 0 to 20 phones" in browser.text("main"))

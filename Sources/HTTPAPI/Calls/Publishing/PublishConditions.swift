@@ -58,7 +58,7 @@ struct PublishConditions {
         let now = id.map { "the newest push of the name is \($0)\(words)" } ?? "the name has no push"
         let problem = "does not hold: \(now). Nothing was accepted. Look at it, then publish after it"
         var error = APIError(
-            409, "\(path): \(problem).", code: 40904,
+            409, "\(path): \(problem).", code: ErrorAnswer.newerPush,
             details: APIError.Details(error: problem, path: path, location: nil))
         if let answer { error.extra.append(JSON.Member("newest_push", answer.answerJSON)) }
         return error
