@@ -68,9 +68,9 @@ for (const id of ids) if (ids.indexOf(id) !== ids.lastIndexOf(id)) problems.push
 if (document.querySelectorAll('h1').length !== 1) problems.push(`${document.querySelectorAll('h1').length} h1`);
 if (!document.documentElement.lang || !document.title) problems.push('no language or title');
 for (const drawing of document.querySelectorAll('svg.bar, .chart svg')) {
-  for (const part of drawing.querySelectorAll('rect:not(.track)')) {
+  for (const part of drawing.querySelectorAll('rect:not(.track, .unknown)')) {
     if (+part.getAttribute('width') === 0) continue;
-    // A gap between two parts tells them apart without colour.
+    // A gap between two parts tells them apart without colour. The unknown is hatched.
     const style = getComputedStyle(part);
     const [one, two] = [light(parse(style.stroke)), light(parse(style.fill.replace(/^url\([^)]*\) */, '')))].sort((a, b) => b - a);
     if (parseFloat(style.strokeWidth) === 0 || (one + 0.05) / (two + 0.05) < 3) {

@@ -41,7 +41,7 @@ struct Standing: Sendable {
         }
     }
 
-    var isKnown: Bool { activity != nil || !pushes.isEmpty }
+    var isKnown: Bool { activity != nil || !pushes.isEmpty || !waiting.isEmpty }
 
     private func isShown(_ push: SaidPush) -> Bool {
         !push.isTest && push.stands && push.isForEveryone && push.state != nil

@@ -143,6 +143,21 @@ import Testing
         }
     }
 
+    @Test func `the first push to a name that nobody follows waits in its room too`() async throws {
+        try await GatewayFixture.run(configure: { $0.consoleUndo = .seconds(10) }) { gateway in
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
+            let sent = try await browser.post(
+                "/console/compose/publish",
+                [
+                    "csrf": token, "name": "match-new", "event": "update", "audience": "all",
+                    "state": #"{"home":4}"#, "priority": "10", "key": "console/1",
+                ])
+            #expect(sent.status == 303)
+            let room = try await browser.get("/console/names/match-new")
+            #expect(room.status == 200 && room.text.contains("Take it back"), "\(room.text)")
+        }
+    }
+
     @Test func `a refusal stands above the page whose form it was`() async throws {
         try await GatewayFixture.run { gateway in
             try await gateway.follow("match-42")
