@@ -40,10 +40,7 @@ public struct Intake: Sendable {
 
     /// - Returns: whether `owner` has the lease now.
     public func hold(_ app: AppKey, owner: String) async throws(StoreError) -> Bool {
-        try await redis.run(
-            Lua.appLease, keys: ["lease": keys.intakeLease(app)],
-            ["owner": .string(owner), "length": .int(Self.lease.milliseconds)]
-        ).isOne()
+        try await redis.lease(keys.intakeLease(app), owner: owner, for: Self.lease)
     }
 
     /// The oldest entries behind one. Waits for the first, no longer than two seconds or `time`; empty then, or after

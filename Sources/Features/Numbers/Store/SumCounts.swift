@@ -75,7 +75,7 @@ public struct SumCounts: Sendable, Hashable {
     }
 }
 
-/// What a sum is about: an event on a platform, of all names or of one.
+/// The subject of a sum: an event on a platform, of all names or of one.
 public struct SumKey: Sendable, Hashable {
     public var event: ActivityEvent
     public var platform: Platform

@@ -64,10 +64,9 @@ extension Sums {
         init?(_ fields: StoredHash) {
             guard let event = fields.text("event").flatMap(ActivityEvent.init(rawValue:)),
                 let state = fields.text("state").flatMap(PushState.init(rawValue:)),
-                let created = fields.number("created")
+                let created = fields.number("created"), let until = fields.number("until")
             else { return nil }
-            (self.event, self.state, createdAt) = (event, state, Int64(created))
-            deadline = fields.number("until").map(Int64.init) ?? createdAt + event.life.milliseconds
+            (self.event, self.state, createdAt, deadline) = (event, state, Int64(created), Int64(until))
             counts = SumCounts(fields, createdAt: createdAt)
         }
     }

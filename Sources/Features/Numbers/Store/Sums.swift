@@ -84,22 +84,21 @@ public struct Sums: Sendable {
     public func work(
         _ app: AppKey, owner: String, isStopping: @Sendable () -> Bool = { false }
     ) async throws(StoreError) {
-        guard try await lease(app, owner, Self.lease) else { return }
-        while !isStopping(), try await closeHour(app) { _ = try await lease(app, owner, Self.lease) }
+        guard try await lease(app, owner) else { return }
+        while !isStopping(), try await closeHour(app) { _ = try await lease(app, owner) }
         try await correct(app)
         for (hour, _) in try await dueDrafts(app) where !isStopping() {
-            _ = try await lease(app, owner, Self.lease)
+            _ = try await lease(app, owner)
             try await draft(app, hour: hour)
             if hour == time.now() / Span.hour.length { try await noteFollowers(app, hour: hour) }
         }
         _ = try await lease(app, owner, .zero)
     }
 
-    private func lease(_ app: AppKey, _ owner: String, _ length: Duration) async throws(StoreError) -> Bool {
-        try await redis.run(
-            Lua.appLease, keys: ["lease": keys.sumsLease(app)],
-            ["owner": .string(owner), "length": .int(length.milliseconds)]
-        ).isOne()
+    private func lease(
+        _ app: AppKey, _ owner: String, _ length: Duration = Self.lease
+    ) async throws(StoreError) -> Bool {
+        try await redis.lease(keys.sumsLease(app), owner: owner, for: length)
     }
 
     /// Closes the first open hour.
@@ -233,7 +232,7 @@ public struct Sums: Sendable {
         let now = time.now()
         let watched = found.compactMap(\.push)
         let records = try await records(app, watched.map { ($0.id, $0.name) })
-        // Of one that nobody can read, nothing more becomes known.
+        // Nothing more becomes known of an entry that nobody can read.
         var changes: [Int64: [(old: WatchedPush?, new: WatchedPush?, id: String)]] = [:]
         for entry in found where entry.push == nil { changes[0, default: []].append((nil, nil, entry.id)) }
         for (old, record) in zip(watched, records) {

@@ -22,7 +22,7 @@ public struct WebhookQueue: Sendable {
     /// Takes the lease or prolongs it.
     /// - Returns: false if another worker has it.
     public func hold(_ app: AppKey, owner: String, for length: Duration) async throws(StoreError) -> Bool {
-        try await lease(app, owner, length)
+        try await redis.lease(keys.webhookLease(app), owner: owner, for: length)
     }
 
     /// How the last attempt failed; nil if it did not.
@@ -32,14 +32,7 @@ public struct WebhookQueue: Sendable {
 
     /// Gives the lease back, so that another worker need not wait for its end.
     public func giveBack(_ app: AppKey, owner: String) async throws(StoreError) {
-        _ = try await lease(app, owner, .zero)
-    }
-
-    private func lease(_ app: AppKey, _ owner: String, _ length: Duration) async throws(StoreError) -> Bool {
-        try await redis.run(
-            Lua.appLease, keys: ["lease": keys.webhookLease(app)],
-            ["owner": .string(owner), "length": .int(length.milliseconds)]
-        ).isOne()
+        _ = try await redis.lease(keys.webhookLease(app), owner: owner, for: .zero)
     }
 
     /// The oldest events, at most `limit`. Waits two seconds for the first one; empty then, or after `interrupt`.
