@@ -8,6 +8,11 @@ public struct PresentPush: Sendable, Hashable {
     public var audience: Audience
     /// As it went to APNs.
     public var payload: [UInt8]
+
+    fileprivate init(_ record: PushRecord, _ name: ActivityName, _ fields: StoredHash) throws(StoreError) {
+        ledger = try Ledger(id: record.id, name: name, fields)
+        (audience, payload) = (record.audience, record.payload)
+    }
 }
 
 /// The pushes that the cards of a name show or will show.
@@ -34,8 +39,7 @@ extension Pushes {
                 if fields.isEmpty { continue }
                 let record = try PushRecord(id: id, fields)
                 guard record.stands, !record.isAutomatic, !record.isTest else { continue }
-                let push = PresentPush(
-                    ledger: try Ledger(id: id, name: name, fields), audience: record.audience, payload: record.payload)
+                let push = try PresentPush(record, name, fields)
                 present.newest = present.newest ?? push
                 guard !record.isStateless else { continue }
                 present.state = push
@@ -51,9 +55,7 @@ extension Pushes {
     public func push(_ app: AppKey, _ name: ActivityName, _ id: PushID) async throws(StoreError) -> PresentPush? {
         let fields = try await redis.pushFields(keys, [(keys.tag(app, name), id)])[0]
         if fields.isEmpty { return nil }
-        let record = try PushRecord(id: id, fields)
-        return PresentPush(
-            ledger: try Ledger(id: id, name: name, fields), audience: record.audience, payload: record.payload)
+        return try PresentPush(PushRecord(id: id, fields), name, fields)
     }
 }
 
