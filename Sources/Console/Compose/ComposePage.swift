@@ -141,10 +141,7 @@ enum ComposePage {
             let part = await NamePart(&draft.form, visit, standing)
             parts["part"] = part.shown
         }
-        if let basis = Basis(draft.form), basis.after != standing.after(visit.now) {
-            let fields = await SchemaFields.find(visit, compose, known: standing.activity?.attributesType)
-            parts["moved"] = Basis.warning(draft.form, fields, standing, now: visit.now)
-        }
+        parts["moved"] = await Basis.warning(draft.form, standing, visit)
         (parts["hasForm"], parts["seen"]) = (true, standing.seen(visit.now))
         if draft.form["room"] != compose.name, standing.isKnown {
             parts["room"] = await RoomPage.parts(compose.name, visit)

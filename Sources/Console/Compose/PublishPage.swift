@@ -22,7 +22,7 @@ enum PublishPage {
         let time = (try? compose.sendAt()).flatMap { Shown.time($0, now: visit.now) }
         let isChange = compose.schedule != nil
         let standing = await Standing(compose.name, visit, .present)
-        let moved = time == nil && !isChange ? await moved(form, standing, compose, visit) : nil
+        let moved = time == nil && !isChange ? await Basis.warning(form, standing, visit) : nil
         let isMine = moved != nil || form["mine"] == "yes"
         let held = compose.held?.page ?? check.held
         let change = change(form, standing, visit.now)
@@ -87,13 +87,6 @@ enum PublishPage {
         return "\(before) → \(after)"
     }
 
-    private static func moved(
-        _ form: Form, _ standing: Standing, _ compose: ComposeForm, _ visit: Visit
-    ) async -> Values? {
-        let fields = await SchemaFields.find(visit, compose, known: standing.activity?.attributesType)
-        return Basis.warning(form, fields, standing, now: visit.now)
-    }
-
     /// The confirmed publish. A second click has the same key, so it is the same push.
     static func publish(_ visit: Visit) async throws -> ConsoleResponse {
         var draft = Draft(sent: visit)
@@ -101,7 +94,7 @@ enum PublishPage {
         do {
             if compose.after != nil, compose.schedule == nil, compose.held == nil {
                 let standing = await Standing(compose.name, visit, .present)
-                if await moved(draft.form, standing, compose, visit) != nil {
+                if await Basis.warning(draft.form, standing, visit) != nil {
                     // Somebody published while the question stood here. It is asked anew, as another publish.
                     draft.ask(now: visit.now)
                     try await visit.keep(draft)

@@ -11,7 +11,7 @@ enum BroadcastsPage {
             "/api/broadcasts", query: Form.query(["limit": "100", "after": visit.query.text("after")]))
         let rows = page.broadcasts.map { entry in
             values([
-                "name": entry.name, "namePath": "/console/names/\(Form.encoded(entry.name))",
+                "name": entry.name, "namePath": RoomPage.path(entry.name),
                 "channel": entry.channel,
             ])
         }

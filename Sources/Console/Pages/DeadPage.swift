@@ -21,7 +21,7 @@ enum DeadPage {
             let stopped = letter.stopped.flatMap { Array(letter.reasons.keys) == [$0] ? nil : $0 }
             return values([
                 "id": id, "entry": id, "path": "/console/pushes/\(id)", "name": name,
-                "namePath": "/console/names/\(Form.encoded(name))", "tokens": Shown.count(letter.tokens),
+                "namePath": RoomPage.path(name), "tokens": Shown.count(letter.tokens),
                 "kept": Shown.count(letter.kept), "canRetry": letter.kept > 0 ? true : nil, "stopped": stopped,
                 "reasons": reasons.joined(separator: ", "), "at": Shown.time(letter.at, now: visit.now),
                 "chosen": Bulk.isChosen(visit),

@@ -97,7 +97,7 @@ enum DevicesPage {
         _ name: String, _ held: HeldToken, isType: Bool, _ path: String, _ visit: Visit
     ) -> Values {
         values([
-            "name": name, "namePath": isType ? nil : "/console/names/\(Form.encoded(name))",
+            "name": name, "namePath": isType ? nil : RoomPage.path(name),
             "why": path + Form.query(["name": name]), "token": held.token, "state": held.state,
             "registered": Shown.time(held.registeredAt, now: visit.now),
             "elsewhere": held.otherEnvironment ? true : nil,

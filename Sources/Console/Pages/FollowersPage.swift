@@ -34,7 +34,7 @@ enum FollowersPage {
         return visit.page(
             "followers", "Followers of \(name)",
             values([
-                "of": name, "namePath": "/console/names/\(Form.encoded(name))", "action": visit.request.path,
+                "of": name, "namePath": RoomPage.path(name), "action": visit.request.path,
                 "followers": rows, "empty": rows.isEmpty ? true : nil, "isPart": page.next == nil ? nil : true,
                 "device": wanted ?? "", "from": visit.query.text("from") ?? "", "to": visit.query.text("to") ?? "",
                 "mayOpen": mayOpen ? true : nil, "pager": Pager.values(visit, next: page.next, keeping: keys),

@@ -106,7 +106,7 @@ enum HomePage {
                 guard let name = pause.name else { return nil }
                 return values([
                     "since": Shown.time(pause.since, now: now), "name": name,
-                    "path": "/console/names/\(Form.encoded(name))",
+                    "path": RoomPage.path(name),
                 ])
             },
             "dead": Shown.count(dead), "paused": Shown.count(pauses.count { $0.name != nil }),
@@ -132,7 +132,7 @@ enum HomePage {
             var shown: Values = ["since": Shown.time(pause.since, now: isLive ? nil : now) as Any]
             if let name = pause.name {
                 shown["name"] = name
-                shown["path"] = "/console/names/\(Form.encoded(name))"
+                shown["path"] = RoomPage.path(name)
             }
             return shown
         }

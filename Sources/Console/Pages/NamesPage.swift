@@ -6,7 +6,7 @@ import StrictJSON
 enum NamesPage {
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let query = visit.query
-        if let name = query.name() { return .redirect("/console/names/\(Form.encoded(name))") }
+        if let name = query.name() { return .redirect(RoomPage.path(name)) }
         let ended: String? = query["show"] == "open" ? "false" : query["show"] == "closed" ? "true" : nil
         let filter: KeyValuePairs = [
             "contains": query.text("contains"), "ended": ended, "followed": query["show"] == "followed" ? "true" : nil,
@@ -20,7 +20,7 @@ enum NamesPage {
             let text = name.name
             let last = Shown.time(name.lastPushAt, now: visit.now)
             return values([
-                "name": text, "path": "/console/names/\(Form.encoded(text))",
+                "name": text, "path": RoomPage.path(text),
                 "followers": name.ended ? "–" : Shown.estimate(name.followers), "ended": name.ended ? true : nil,
                 "last": last, "lastPath": name.lastPushID.map { "/console/pushes/\($0)" },
             ])

@@ -46,7 +46,7 @@ enum PushPage {
         return visit.page("push", "\(Shown.capitalized(push.ledger.event)) of \(name)", shown)
     }
 
-    /// What it shows, and for whom it was.
+    /// The content of the push, and its audience.
     /// - Parameter waiting: the schedule that has the push as it was published. Nil: it went out.
     private static func said(
         _ push: PushValues, _ content: ContentAnswer?, _ waiting: ScheduleAnswer?, _ visit: Visit
@@ -154,8 +154,7 @@ enum PushPage {
 
     /// Whether it is about to go out, as each publish of the console is at first.
     private static func isSoon(_ schedule: ScheduleAnswer, _ now: Int64) -> Bool {
-        guard let due = TimeText.parse(schedule.schedule.scheduledTime) else { return false }
-        return due - now < 60_000
+        WaitingPush.isSoon(TimeText.parse(schedule.schedule.scheduledTime), now)
     }
 
     /// A button about a push was pressed, also about one that waits.

@@ -61,7 +61,7 @@ struct PushValues {
     var row: Values {
         values([
             "id": id, "path": "/console/pushes/\(id)", "name": ledger.name,
-            "namePath": "/console/names/\(Form.encoded(ledger.name))", "event": ledger.event,
+            "namePath": RoomPage.path(ledger.name), "event": ledger.event,
             "state": ledger.stateText, "mood": mood, "created": Shown.time(ledger.createdAt, now: now), "bar": bar,
             "targets": Shown.approximate(whole, isGuess: expected != nil), "delivered": Shown.count(ledger.delivered),
             "broadcast": ledger.broadcast?.state,

@@ -22,7 +22,7 @@ enum QuarantinePage {
             return values([
                 "name": name ?? entry.attributesType, "entry": entry.word, "chosen": Bulk.isChosen(visit),
                 "key": name == nil ? "attributes_type" : "name",
-                "isType": name == nil ? true : nil, "namePath": name.map { "/console/names/\(Form.encoded($0))" },
+                "isType": name == nil ? true : nil, "namePath": name.map { RoomPage.path($0) },
                 "tokens": Shown.count(entry.tokens), "since": Shown.time(entry.since, now: visit.now),
                 "reasons": entry.reasons.joined(separator: ", "),
             ])
@@ -62,7 +62,7 @@ enum QuarantinePage {
             return page.names.filter { fits($0.name ?? $0.attributesType, visit.form.text("name")) }.map(\.word)
         } label: { word in
             let (key, place) = QuarantinedAnswer.parts(word)
-            return (place, key == "name" ? "/console/names/\(Form.encoded(place))" : nil)
+            return (place, key == "name" ? RoomPage.path(place) : nil)
         } _: { word in
             let (key, place) = QuarantinedAnswer.parts(word)
             try await decide(visit, key, place, isRelease: isRelease)

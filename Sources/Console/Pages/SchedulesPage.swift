@@ -31,7 +31,7 @@ enum SchedulesPage {
             return values([
                 "id": id, "entry": id, "path": "/console/pushes/\(id)",
                 "name": name,
-                "namePath": "/console/names/\(Form.encoded(name))", "event": push?.text("event"),
+                "namePath": RoomPage.path(name), "event": push?.text("event"),
                 "label": schedule.name, "state": schedule.state, "reason": schedule.reason,
                 "due": Shown.time(schedule.schedule.scheduledTime, now: visit.now),
                 "canCancel": mayCancel ? true : nil, "hasMore": mayCancel || schedule.name != nil ? true : nil,

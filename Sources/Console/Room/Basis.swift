@@ -2,8 +2,8 @@ import Answers
 import LiveActivity
 import StrictJSON
 
-/// What a form was filled from: the name, its newest push then, and the state that it had. Somebody else may publish
-/// while one writes.
+/// The name from which a form was filled, with its newest push and its state then. Somebody else may publish while one
+/// writes.
 struct Basis {
     /// The fields of the form that hold it.
     static let fields = ["after", "base", "base_name", "written_for"]
@@ -83,7 +83,7 @@ extension Basis {
         return true
     }
 
-    /// What the page says about a change. Nil: nothing of it matters to this form.
+    /// The words of the page about a change. Nil: nothing of the change matters to this form.
     static func warning(_ form: Form, _ fields: SchemaFields?, _ standing: Standing, now: Int64) -> Values? {
         guard let basis = Basis(form), haveSameBytes(basis.name, standing.name), form["mine"] != "yes" else {
             return nil
@@ -104,5 +104,13 @@ extension Basis {
                 ] as Values
             },
         ])
+    }
+
+    /// The same for a form whose fields nobody has read. They are read only if the name had a push meanwhile.
+    static func warning(_ form: Form, _ standing: Standing, _ visit: Visit) async -> Values? {
+        guard let basis = Basis(form), basis.after != standing.after(visit.now) else { return nil }
+        let compose = ComposeForm(form, now: visit.now)
+        let fields = await SchemaFields.find(visit, compose, known: standing.activity?.attributesType)
+        return warning(form, fields, standing, now: visit.now)
     }
 }

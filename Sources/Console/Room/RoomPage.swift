@@ -144,8 +144,7 @@ extension RoomPage {
     private static func present(_ standing: Standing, _ visit: Visit, now: Int64?) async -> Values {
         let activity = standing.activity
         let shown = standing.shown
-        let last = activity?.lastContentState
-        let state = shown?.state ?? last?.contentState.value.map(Card.unmarked)
+        let state = standing.shownState
         let type = await SchemaFields.type(of: standing.name, activity, visit)
         let pauses: PausesAnswer? = try? await visit.get("/api/pauses")
         let isClosed = activity?.ended == true
@@ -185,7 +184,7 @@ extension RoomPage {
         ])
     }
 
-    /// What was, the newest day first.
+    /// The pushes that went out, the newest day first.
     private static func days(_ standing: Standing, now: Int64?) -> [Values] {
         var days: [(day: String, entries: [Values])] = []
         for push in standing.pushes {
@@ -208,7 +207,7 @@ extension RoomPage {
     }
 }
 
-/// What an operator does with a name.
+/// The buttons of an operator.
 extension RoomPage {
     /// A button of the room was pressed: a pause, or the name's broadcast channel.
     static func change(_ visit: Visit) async throws -> ConsoleResponse {

@@ -25,7 +25,7 @@ struct SaidPush: Sendable {
     var who: String? { ledger.by.map { Caller.text($0.credential, $0.who) } }
     var path: String { "/console/pushes/\(ledger.pushID)" }
 
-    /// What each push of a page said. A content never changes, so a live part reads each one once.
+    /// The contents of the pushes of a page. A content never changes, so a live part reads each one once.
     final class Contents: Sendable {
         /// The most that a live part shows, and some that left it.
         private static let most = 60

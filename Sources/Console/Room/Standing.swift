@@ -66,17 +66,18 @@ struct Standing: Sendable {
     /// The value of `options.after` of a publish that is written now.
     func after(_ now: Int64) -> String { isNext(now)?.id ?? newest?.pushID ?? "none" }
 
-    /// What a form is told of the name: its newest push, and whether this one still waits.
+    /// The name as a form knows it: its newest push, and whether this push still waits.
     func seen(_ now: Int64) -> String { isNext(now).map { "\($0.id) waits" } ?? after(now) }
 
-    /// The state from which a publish is written now.
-    func state(_ now: Int64) -> JSONValue? {
-        if let next = isNext(now) { return next.state }
-        if let shown { return shown.state }
-        return activity?.lastContentState?.contentState.value.map(Card.unmarked)
+    /// The state that the cards show.
+    var shownState: JSONValue? {
+        shown?.state ?? activity?.lastContentState?.contentState.value.map(Card.unmarked)
     }
 
-    /// Who made it what it is now, and when, for the sentence about a change.
+    /// The state from which a publish is written now.
+    func state(_ now: Int64) -> JSONValue? { isNext(now)?.state ?? shownState }
+
+    /// The sender of the push that made the name what it is now, and its time, for the sentence about a change.
     func author(_ now: Int64) -> (who: String?, at: Int64?, event: String) {
         if let next = isNext(now) { return (next.who, next.due, next.event) }
         let by = newest?.by.map { Caller.text($0.credential, $0.who) }

@@ -31,9 +31,9 @@ struct WaitingPush: Sendable {
     let due: Int64?
     /// As it was posted.
     let push: RawJSON
-    /// Who wants it, and the id of a person at the provider.
+    /// The sender, and the id of a person at the provider.
     var who, whoID: String?
-    /// What it waits for, in a word or two.
+    /// A word or two for the event that it waits for.
     let word: String
     /// The page that says more. Nil: there is none.
     var page: String?
@@ -48,7 +48,10 @@ struct WaitingPush: Sendable {
     private static let soon: Int64 = 60_000
 
     /// Whether it goes out within a minute, as each publish of the console does at first.
-    func isSoon(_ now: Int64) -> Bool { !isHeld && due.map { $0 - now < Self.soon } ?? false }
+    func isSoon(_ now: Int64) -> Bool { !isHeld && Self.isSoon(due, now) }
+
+    /// - Parameter due: epoch ms; nil: not known
+    static func isSoon(_ due: Int64?, _ now: Int64) -> Bool { due.map { $0 - now < soon } ?? false }
 
     var activity: JSONObject? { push.object?.liveActivity }
     var event: String { activity?.text("event") ?? "update" }
@@ -73,7 +76,7 @@ struct WaitingPush: Sendable {
         ])
     }
 
-    /// What waits for the name: the schedules, and what features hold.
+    /// The pushes that wait for the name: schedules, and the pushes that features hold.
     static func all(_ visit: Visit, _ name: String) async -> [WaitingPush] {
         var found: [WaitingPush] = []
         // A list that fails, such as one without Redis, must not take the page away.

@@ -62,7 +62,7 @@ enum ProposalsPage {
             "title": title ?? "\(Shown.capitalized(compose.event)) of \(compose.name)\(isWaiting ? "?" : "")",
             "sentence": reach?.sentence(compose, isInside: time != nil, isScheduled: time != nil),
             "problem": problem, "warnings": all, "name": compose.name,
-            "namePath": "/console/names/\(Form.encoded(compose.name))", "event": compose.event,
+            "namePath": RoomPage.path(compose.name), "event": compose.event,
             "priority": form.text("priority") ?? "10", "time": time, "state": proposal.state,
             "audience": proposal.first?.object?["audience"].map { AudienceText.text($0, of: compose.event) },
             "asker": "\(caller(proposal.askedBy)) from \(proposal.askedBy.address)",
@@ -92,7 +92,7 @@ enum ProposalsPage {
         return visit.page("proposal", isWaiting ? "Approve?" : "Proposal", shown)
     }
 
-    /// What the cards show now, and whether that is newer than the request.
+    /// The state that the cards show now, and whether that state is newer than the request.
     private static func before(_ proposal: ProposalAnswer, _ name: String, _ visit: Visit) async -> Values {
         let standing = await Standing(name, visit, .present)
         let newest = standing.newest

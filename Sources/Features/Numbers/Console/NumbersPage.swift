@@ -21,7 +21,7 @@ enum NumbersPage {
         return visit.page(
             "numbers", "Numbers",
             values([
-                "name": view.name ?? "", "namePath": view.name.map { "/console/names/\(Form.encoded($0))" },
+                "name": view.name ?? "", "namePath": view.name.map { RoomPage.path($0) },
                 "byHour": view.isByHour ? true : nil, "by": view.isByHour ? "hour" : "day",
                 "dayPath": view.path(by: "day"), "hourPath": view.path(by: "hour"),
                 "from": visit.query.text("from") ?? "", "to": visit.query.text("to") ?? "",
