@@ -42,7 +42,7 @@ public struct ErrorAnswer: AnswerBody {
     public let operationID, error: String
     public let code: Int
     public let details: ErrorDetailsAnswer?
-    /// Of a condition that does not hold (`newerPush`). Nil: the name has none.
+    /// The push because of which a condition does not hold (`newerPush`). Nil: the name has no push.
     public let newestPush: NewestPushAnswer?
 
     public init(

@@ -16,7 +16,7 @@ public struct AppField: Sendable, Hashable, CustomStringConvertible {
     private(set) var secondName: SecondName?
     /// Whether its value is kept back wherever settings are shown.
     public private(set) var isSecret = false
-    /// What the file holds that the value names. Nil: the value names none.
+    /// The content of the file that the value names. Nil: the value names no file.
     public private(set) var content: Content?
     var isPath: Bool { content != nil }
     /// Problems of an app that sets the field, beside the field's rule.

@@ -64,7 +64,7 @@ struct EventsCommand: ParsableCommand {
 
 /// The part of a feature in `events`: another place to which events go.
 struct EventsPart: Sendable {
-    /// What the commands do, behind a comma.
+    /// The end of the sentence about the commands, behind a comma.
     let does: String
     /// The place to which events go, and "and".
     let goal: String

@@ -42,7 +42,7 @@ struct StatusCommand: AsyncParsableCommand {
         var settings: Settings
         var findings: [RedisFindings]
         var snapshot: Snapshot
-        /// What each line of `StatusLine.ofFeatures` says of each app.
+        /// The words of each line of `StatusLine.ofFeatures` for each app.
         var found: [[StatusLine.Found]]
         /// The apps for which no worker is at work.
         var unserved: [AppKey]

@@ -29,7 +29,7 @@ struct Card {
         var text: String
     }
 
-    /// What a state says first, such as the score. Nil: it says nothing.
+    /// The first words of a state, such as the score. Nil: it has none.
     static func headline(_ state: JSONValue) -> String? {
         guard let members = try? state.object().members, !members.isEmpty else { return nil }
         return Card(app: "", name: "", state: state).values["headline"] as? String

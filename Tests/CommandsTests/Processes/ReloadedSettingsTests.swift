@@ -119,7 +119,7 @@ import Threads
 
 /// The part of a feature in the worker of these tests.
 struct PartOnTrial: Sendable {
-    /// What the app needs to have it.
+    /// The settings that the app needs beside the field.
     let values: [AppField: String]
     /// Makes it with the settings of the start, and tells the values that it uses.
     let make: @Sendable (Settings) throws -> (WorkerPart, uses: @Sendable () -> [any Sendable])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPAPI
 
-/// What a feature knows of another service's API. The service is the tests' own.
+/// A feature's knowledge of another service's API. The service is the tests' own.
 @Suite struct ForeignAPITests {
     /// It has moons, and calls a channel of ours a moon's.
     private static let moons = ForeignAPI(refusal: { method, components, near in

@@ -18,7 +18,7 @@ import Testing
         #expect(try await fixture.publish(after: .push(first)) == .refused(.conflict(newest: second)))
         let third = try await fixture.id(fixture.publish(after: .any))
         #expect(try await fixture.publish(after: .push(second)) == .refused(.conflict(newest: third)))
-        // What is refused takes no number and is in no history.
+        // A push that is refused takes no number and is in no history.
         #expect(try await fixture.sequence() == 3)
         let history = try await fixture.store.pushes.history(
             fixture.app, of: fixture.match, PushFilter(), after: nil, limit: 10)
@@ -148,7 +148,7 @@ import Testing
         let last = try await fixture.id(fixture.publish())
         #expect(try await fixture.publish(after: .push(first), id: id) == accepted)
         #expect(try await fixture.newest() == last)
-        // What was refused is judged anew.
+        // A push that was refused is judged anew.
         let refused = PushID.ordered(at: 1_795_000_000_000, index: 2)
         #expect(try await fixture.publish(after: .push(id), id: refused) == .refused(.conflict(newest: last)))
         _ = try await fixture.store.pushes.cancel(fixture.app, last)

@@ -10,7 +10,7 @@ struct Chart {
         var shown = 0
         var devices: Int?
         var followers: Int?
-        /// Of each push that reached a device, on average, ms; by how many pushes it is weighed.
+        /// The time to the last phone, ms, added up over the pushes that reached a device; and their number.
         fileprivate var lasted = 0
         fileprivate var reached = 0
 
