@@ -17,7 +17,8 @@ public final class RedisClient: Sendable {
     /// - Parameters:
     ///   - url: the server, the sentinels or some nodes of the cluster.
     ///   - connections: how many connections to the server, or to each node of a cluster.
-    ///   - scripts: are loaded on each new connection, so that their first call needs no extra round trip.
+    ///   - scripts: each new connection loads those that the server lacks, so that their first call needs no extra
+    ///     round trip.
     ///   - logger: receives lines about lost and new connections.
     public convenience init(
         url: RedisURL, connections: Int = 2, scripts: [RedisScript] = [], options: RedisOptions = RedisOptions(),

@@ -28,6 +28,19 @@ import Testing
         await redis.close()
     }
 
+    @Test func `a connection loads only the scripts that its server lacks`() async throws {
+        let server = try await RedisServer.start()
+        let other = RedisScript(name: "other", keys: [], body: "return 1")
+        for scripts in [[add], [add, other], [other]] {
+            let redis = RedisClient(url: server.url, connections: 1, scripts: scripts, logger: .quiet)
+            let info = try await redis.send(RedisCommand("INFO", ["commandstats"])).string()
+            let loads = info.split(separator: "\r\n").first { $0.hasPrefix("cmdstat_script|load:") }
+            // The third client finds both.
+            #expect(loads?.hasPrefix("cmdstat_script|load:calls=\(scripts == [add] ? 1 : 2),") == true, "\(info)")
+            await redis.close()
+        }
+    }
+
     @Test func `arguments of any length reach a script as they are`() async throws {
         let server = try await RedisServer.start()
         let redis = RedisClient(url: server.url, logger: .quiet)

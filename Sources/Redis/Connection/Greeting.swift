@@ -3,7 +3,7 @@ internal import Synchronization
 /// The commands on a new connection before any caller's commands.
 ///
 /// AUTH and SELECT must succeed. The name, the connection's id and the scripts may fail, because a user may lack the
-/// right and a server may still be loading. The scripts come last, in a round trip of their own.
+/// right and a server may still be loading. The scripts come last.
 struct Greeting {
     private enum Step { case mustSucceed, mayFail, clientID, primary }
     private let settings: ConnectionSettings
@@ -24,7 +24,7 @@ struct Greeting {
     }
 
     /// Connects and sends the greeting. Blocks the connection's thread until the mailbox closes, at most for twice the
-    /// connect timeout (three times with TLS, once more with scripts), and some seconds more for the sentinels.
+    /// connect timeout (three times with TLS, twice more with scripts), and some seconds more for the sentinels.
     func connect(_ mailbox: Mailbox) throws(LinkFailure) -> RedisLink {
         let address: RedisAddress
         switch settings.url.endpoint {
@@ -40,11 +40,7 @@ struct Greeting {
         do throws(LinkFailure) {
             var link = try link(to: address, mailbox)
             try judge(link.exchange(steps.map(\.command), within: settings.options.connectTimeout, mailbox), mailbox)
-            // A server hangs up on long commands of a client that has not signed in, and does not say why.
-            if !settings.scripts.isEmpty {
-                let loads = settings.scripts.map(\.loadCommand)
-                _ = try link.exchange(loads, within: settings.options.connectTimeout, mailbox)
-            }
+            try loadScripts(&link, mailbox)
             mailbox.tlsMinorVersion.store(link.wire.tlsMinorVersion, ordering: .relaxed)
             settings.watch?.follow(mailbox, at: address)
             return link
@@ -53,6 +49,21 @@ struct Greeting {
             if case .sentinels = settings.url.endpoint { throw error.at("the primary at \(address)") }
             throw error
         }
+    }
+
+    /// Loads the scripts that the server lacks: the connections of a fleet all come at once after an outage, and a load
+    /// compiles. It comes after the sign-in, because a server hangs up on long commands of a client that has not signed
+    /// in, and does not say why.
+    private func loadScripts(_ link: inout RedisLink, _ mailbox: Mailbox) throws(LinkFailure) {
+        guard !settings.scripts.isEmpty else { return }
+        let timeout = settings.options.connectTimeout
+        let exist = RedisCommand("SCRIPT", ["EXISTS"] + settings.scripts.map { .string($0.digest) })
+        let known = try link.exchange([exist], within: timeout, mailbox)
+        // A user may lack the right to ask.
+        let flags = (try? known[0].array().map { try $0.integer() }) ?? []
+        let missing = settings.scripts.indices.filter { flags.count != settings.scripts.count || flags[$0] != 1 }
+        guard !missing.isEmpty else { return }
+        _ = try link.exchange(missing.map { settings.scripts[$0].loadCommand }, within: timeout, mailbox)
     }
 
     private func link(to address: RedisAddress, _ mailbox: Mailbox) throws(LinkFailure) -> RedisLink {
