@@ -84,18 +84,18 @@ struct WaitingPush: Sendable {
         return found.sorted { ($0.due ?? .max) < ($1.due ?? .max) }
     }
 
-    /// Schedules of a name among the next of the app, and those that conflicted a moment ago.
+    /// Schedules of a name, and those that conflicted a moment ago.
     static let schedules: Finder = { visit, name in
         let mayPublish = visit.session.identity.scopes.opens(.publish)
         var found: [WaitingPush] = []
-        for schedule in try await list(visit, "limit=\(most)", name) {
+        for schedule in try await list(visit, name, "scheduled") {
             let due = TimeText.parse(schedule.schedule.scheduledTime)
             var waiting = await waiting(schedule, due, visit)
             if mayPublish { waiting.actions = actions(waiting, isSoon: waiting.isSoon(visit.now)) }
             found.append(waiting)
         }
-        let over = try await list(visit, "state=finished&limit=\(mostFinished)", name)
-        for schedule in over where schedule.state == "failed" && schedule.reason == "Conflict" {
+        for schedule in try await list(visit, name, "finished")
+        where schedule.state == "failed" && schedule.reason == "Conflict" {
             let at = schedule.finishedAt.flatMap { TimeText.parse($0) } ?? 0
             guard visit.now - at < conflictLasts else { continue }
             var waiting = await waiting(schedule, nil, visit)
@@ -109,16 +109,11 @@ struct WaitingPush: Sendable {
         return found
     }
 
-    /// The most schedules of the app among which a room looks for those of its name.
-    private static let most = 100
-    private static let mostFinished = 20
     private static let conflictLasts: Int64 = 300_000
 
-    private static func list(_ visit: Visit, _ query: String, _ name: String) async throws -> [ScheduleAnswer] {
-        let page: ScheduleListAnswer = try await visit.get("/api/schedules", query: query)
-        return page.schedules.filter {
-            $0.push.object?.liveActivity?.text("name").map { haveSameBytes($0, name) } ?? false
-        }
+    private static func list(_ visit: Visit, _ name: String, _ state: String) async throws -> [ScheduleAnswer] {
+        let query = Form.query(["name": name, "state": state])
+        return (try await visit.get("/api/schedules", query: query) as ScheduleListAnswer).schedules
     }
 
     private static func waiting(_ schedule: ScheduleAnswer, _ due: Int64?, _ visit: Visit) async -> WaitingPush {

@@ -49,7 +49,9 @@ extension Schedules {
         _ app: AppKey, namesFrom prefix: String, _ start: PushID?, _ limit: Int
     ) async throws(StoreError) -> (schedules: [Schedule], total: Int, next: PushID?) {
         let all = try await redis.run("ZREVRANGE", keys.finishedSchedules(app), "0", "-1").byteStrings()
-        let own = try await own(app, all.compactMap { UUIDBytes(bytes: $0).map(PushID.init) }, namesFrom: prefix)
+        let own = try await own(app, all.compactMap { UUIDBytes(bytes: $0).map(PushID.init) }) {
+            $0.starts(with: prefix.utf8)
+        }
         let first = start.map { own.firstIndex(of: $0) ?? own.count } ?? 0
         var page = try await page(app, own, first, limit)
         page.schedules.removeAll { !$0.state.isOver }

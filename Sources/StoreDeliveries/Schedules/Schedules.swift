@@ -13,6 +13,8 @@ public enum ScheduleCancellation: Sendable, Hashable {
 
 /// Publishes that wait for their time. They are in Redis, and any worker that sees one due commits it.
 public struct Schedules: Sendable {
+    /// A list for one name looks at so many schedules of the app.
+    public static let mostOfName = 300
     /// Most waiting schedules of an app. More are refused.
     package var most = 100_000
     /// A schedule goes out with its own time as timestamp. If something newer was published since, an update that is
@@ -124,7 +126,7 @@ public struct Schedules: Sendable {
         _ app: AppKey, namesFrom prefix: String, _ start: PushID?, _ limit: Int
     ) async throws(StoreError) -> (schedules: [Schedule], total: Int, next: PushID?) {
         let all = try await redis.run("ZRANGE", keys.at(app), "0", "-1").strings().compactMap { PushID($0) }
-        let own = try await own(app, all, namesFrom: prefix)
+        let own = try await own(app, all) { $0.starts(with: prefix.utf8) }
         var first = 0
         if let start {
             if let place = own.firstIndex(of: start) {
@@ -145,16 +147,31 @@ public struct Schedules: Sendable {
         return (found, own.count, wanted.dropFirst(limit).first)
     }
 
-    /// The schedules among these whose names begin so, in the same order.
+    /// The schedules of a name among the next of the app, the earliest first, or among the last that are over, the latest
+    /// first.
+    public func list(_ app: AppKey, of name: ActivityName, areOver: Bool) async throws(StoreError) -> [Schedule] {
+        let ids =
+            areOver
+            ? try await redis.run("ZREVRANGE", keys.finishedSchedules(app), "0", .int(Self.mostOfName - 1))
+                .byteStrings().compactMap { UUIDBytes(bytes: $0).map(PushID.init) }
+            : try await redis.run("ZRANGE", keys.at(app), "0", .int(Self.mostOfName - 1))
+                .strings().compactMap { PushID($0) }
+        let own = try await own(app, ids) { $0.elementsEqual(name.rawValue.utf8) }
+        return try await find(app, own).compactMap(\.self).filter {
+            $0.publish.name == name && (!areOver || $0.state.isOver)
+        }
+    }
+
+    /// The schedules among these whose names fit, in the same order.
     func own(
-        _ app: AppKey, _ ids: [PushID], namesFrom prefix: String
+        _ app: AppKey, _ ids: [PushID], _ fits: ([UInt8]) -> Bool
     ) async throws(StoreError) -> [PushID] {
         var own: [PushID] = []
         for part in ids.parts(of: 1_000) {
             let names = try await redis.run(part.map { RedisCommand("HGET", keys.schedule(app, $0), "name") })
             for (id, name) in zip(part, names) {
                 let bytes = try name.optionalBytes()
-                if let bytes, bytes.starts(with: prefix.utf8) { own.append(id) }
+                if let bytes, fits(bytes) { own.append(id) }
             }
         }
         return own

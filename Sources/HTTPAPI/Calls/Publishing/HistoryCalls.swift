@@ -48,7 +48,7 @@ extension Call {
     }
 
     /// The name that the query asks for. Nil: all names.
-    fileprivate func queriedName() throws(APIError) -> ActivityName? {
+    func queriedName() throws(APIError) -> ActivityName? {
         guard let text = query["name"] else { return nil }
         let name = try identified("name", ActivityName.init(_:), of: text)
         try check(name)

@@ -114,14 +114,21 @@ struct ScheduleCalls: CallGroup {
         }
         let limit = min(wanted, Self.maximumSchedules)
         let start = try call.queriedID("start")
-        let state = call.query["state"] ?? "scheduled"
-        let (app, prefix) = (call.app.key, call.namePrefix)
+        let (app, prefix, state) = (call.app.key, call.namePrefix, call.query["state"] ?? "scheduled")
+        guard ["scheduled", "finished"].contains(state) else {
+            throw APIError.parameter("state", "must be scheduled or finished")
+        }
+        let areOver = state == "finished"
+        if let name = try call.queriedName() {
+            let found = try await schedules.list(app, of: name, areOver: areOver).prefix(limit)
+            let body = ScheduleListAnswer(
+                count: found.count, totalCount: found.count, nextPage: nil, schedules: found.map { $0.answer(call) })
+            return Answer(200, body)
+        }
         let page =
-            switch state {
-            case "scheduled": try await schedules.list(app, namesFrom: prefix, start: start, limit: limit)
-            case "finished": try await schedules.finished(app, namesFrom: prefix, start: start, limit: limit)
-            default: throw APIError.parameter("state", "must be scheduled or finished")
-            }
+            areOver
+            ? try await schedules.finished(app, namesFrom: prefix, start: start, limit: limit)
+            : try await schedules.list(app, namesFrom: prefix, start: start, limit: limit)
         let body = ScheduleListAnswer(
             count: page.schedules.count, totalCount: page.total,
             nextPage: page.next.map { next in

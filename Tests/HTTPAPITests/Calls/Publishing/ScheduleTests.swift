@@ -76,6 +76,34 @@ import Testing
         }
     }
 
+    @Test func `schedules of one name are found behind a hundred of others`() async throws {
+        try await GatewayFixture.run { gateway in
+            func publish(_ name: String) -> String {
+                publishText(activity: #"{"name":"\#(name)","event":"update","content_state":{"n":1}}"#)
+            }
+            let own = publish("match-7")
+            for push in [publish("match-70"), own, publish("match-7 ")] {
+                let later = push == own ? "2026-11-21T20:00:00" : "2026-11-21T19:00:00"
+                let many = Array(repeating: text(later, push: push), count: push == own ? 2 : 60)
+                let created = try await gateway.send("POST", "/api/schedules", "[\(many.joined(separator: ","))]")
+                guard push == own else { continue }
+                let id = try created.strings("schedule_ids")[0]
+                #expect(try await gateway.send("DELETE", "/api/schedules/\(id)").status == 204)
+            }
+            func list(_ query: String) async throws -> Response {
+                try await gateway.send("GET", "/api/schedules?name=match-7&\(query)")
+            }
+            let waiting = try await list("state=scheduled&limit=5")
+            #expect(try waiting.integer("count") == 1 && waiting.integer("total_count") == 1, "\(waiting.text)")
+            #expect(waiting.text.contains(#""name":"match-7""#) && !waiting.text.contains("next_page"))
+            let finished = try await list("state=finished")
+            #expect(try finished.integer("count") == 1 && finished.text.contains(#""state":"cancelled""#))
+            let none = try await gateway.send("GET", "/api/schedules?name=match-8")
+            #expect(try none.integer("count") == 0)
+            #expect(try await gateway.send("GET", "/api/schedules?name=").status == 400)
+        }
+    }
+
     @Test func `schedules of the same time go out in the order in which they were created`() async throws {
         try await GatewayFixture.run { gateway in
             var ids: [String] = []
