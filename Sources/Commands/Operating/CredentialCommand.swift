@@ -27,7 +27,8 @@ struct CredentialCommand: ParsableCommand {
         @OptionGroup var gateway: GatewayOptions
         @Argument(help: "Id of the credential, as logs show it.") var id: String
         @Option(help: .value("scopes", "What it may do, with commas: \(CredentialScope.words).")) var scopes: String
-        @Option(help: .value("text", "Only for names that begin so.")) var namePrefix: String?
+        @Option(help: .value("text", "Only for names that begin so, such as match- or match-*.")) var namePrefix:
+            String?
         @Option(help: .value("time", "Ends after this time, such as 12h or 90d.")) var expires: Lifetime?
 
         func run() async throws {

@@ -36,8 +36,9 @@ struct CredentialBody {
         let text = try value.string()
         let star = UInt8(ascii: "*")
         let prefix = text.utf8.last == star ? String(decoding: text.utf8.dropLast(), as: UTF8.self) : text
-        guard prefix.utf8.last != star, (try? ActivityName(prefix)) != nil else {
-            throw value.error("must be the beginning of a name, such as match- for all names that begin so")
+        // A star inside is meant as a pattern too, and there are none.
+        guard !prefix.utf8.contains(star), (try? ActivityName(prefix)) != nil else {
+            throw value.error("must be the beginning of a name, such as match- or match-*; no * stands before its end")
         }
         return prefix
     }

@@ -91,6 +91,12 @@ import Testing
             }
             let made = try await make("desk", "match-*").text
             #expect(made.contains("that begin with match- (1 name begins so now)"), "\(made)")
+            for (id, prefix) in [("inner", "ma*-"), ("two", "match-**"), ("all", "*")] {
+                let refused = try await make(id, prefix)
+                #expect(refused.status == 422 && refused.text.contains("no * stands before its end"), "\(prefix)")
+            }
+            let list = try await browser.get("/console/credentials").text
+            #expect(list.contains(">match-…</span>") && !list.contains(">inner<"), "\(list)")
         }
     }
 
