@@ -32,7 +32,7 @@ struct Route: Sendable {
         Route("GET", "/console/compose", .publish, ComposePage.show),
         Route("POST", "/console/compose", .publish, ComposePage.submit),
         Route("POST", "/console/compose/check", .publish, ComposePage.check),
-        Route("GET", "/console/compose/names", .publish, NamePart.names),
+        Route("GET", "/console/compose/names", .read, NamePart.names),
         Route("GET", "/console/compose/publish", .publish, PublishPage.show),
         Route("POST", "/console/compose/publish", .publish, PublishPage.publish),
         Route("GET", "/console/templates", .publish, TemplatesPage.show),

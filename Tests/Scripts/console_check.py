@@ -65,6 +65,20 @@ class Check(Publishing, People):
         browser.until("the push on the page that is open", lambda: browser.script(
             "return document.querySelectorAll('.rows .state').length") >= 2)
         self.say("shows a new push on the open page")
+        field = "Go to a name, a push, a device or a user"
+        for leads, text, place in [("ctrl", "match-42", "/names/match-42"), ("slash", self.push.split("/")[-1], self.push)]:
+            browser.open(self.url + "/alarms")
+            browser.script("document.body.dispatchEvent(new KeyboardEvent('keydown', {bubbles: true, ...arguments[0]}))",
+                           {"key": "k", "ctrlKey": True} if leads == "ctrl" else {"key": "/"})
+            if browser.script("return document.activeElement.name") != "go":
+                raise Failure(f"{leads} does not lead to the field in the head")
+            browser.type(field, text)
+            browser.script("document.querySelector('form.go').requestSubmit()")
+            browser.until("the page of what was typed", lambda place=place: browser.url.endswith(place))
+        self.say("goes to a name and to a push from the field in the head")
+        for name, path in [("names-last", "/names?sort=last"), ("names-followers", "/names?sort=followers")]:
+            browser.open(self.url + path)
+            self.look(name)
         browser.open(self.url + "/names/%3Cscript%3Ealert(1)%3C%2Fscript%3E")
         browser.until("an error page", lambda: "no followers" in browser.text())
         self.expected(browser.errors(), "404")

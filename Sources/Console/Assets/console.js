@@ -382,18 +382,7 @@ function compose(form) {
     if (time) { time.dateTime = new Date(Date.now() + clock).toISOString(); fromNow(document); }
   };
 
-  let naming = 0;
-  const names = () => {
-    clearTimeout(naming);
-    naming = setTimeout(async () => {
-      try {
-        const answer = await fetch(`${base}/compose/names?q=${encodeURIComponent(form.elements.name.value)}`);
-        if (!answer.ok) return;
-        const page = new DOMParser().parseFromString(`<datalist>${await answer.text()}</datalist>`, "text/html");
-        document.getElementById("names").replaceChildren(...page.querySelectorAll("option"));
-      } catch { /* The next letter asks again. */ }
-    }, 150);
-  };
+  const names = suggest(form.elements.name, document.getElementById("names"));
 
   const time = form.elements.send_at;
   // A copied time is UTC, and the field shows the reader's.
@@ -439,6 +428,53 @@ function bulk(form) {
   const boxes = [...document.querySelectorAll(`input[name=entry][form=${form.id}]`)];
   const link = form.querySelector("[data-all]");
   const show = () => {
+// The names that begin with what somebody types, for a list of suggestions.
+function suggest(field, list) {
+  let naming = 0;
+  return () => {
+    clearTimeout(naming);
+    naming = setTimeout(async () => {
+      try {
+        const answer = await fetch(`${base}/compose/names?q=${encodeURIComponent(field.value)}`);
+        if (!answer.ok) return;
+        const page = new DOMParser().parseFromString(`<datalist>${await answer.text()}</datalist>`, "text/html");
+        list.replaceChildren(...page.querySelectorAll("option"));
+      } catch { /* The next letter asks again. */ }
+    }, 150);
+  };
+}
+
+// The field in the head of the page. ⌘K, Ctrl K and / lead to it.
+function goTo(form) {
+  const field = form.elements.go;
+  form.querySelector("kbd").textContent = /Mac|iPhone|iPad/.test(navigator.platform) ? "⌘K" : "Ctrl K";
+  field.addEventListener("input", suggest(field, form.querySelector("datalist")));
+  document.addEventListener("keydown", (event) => {
+    const isCommand = (event.metaKey || event.ctrlKey) && !event.altKey && !event.shiftKey && event.key.toLowerCase() === "k";
+    const isWriting = event.target.closest?.("input, textarea, select, [contenteditable]");
+    const isSlash = event.key === "/" && !isWriting && !event.metaKey && !event.ctrlKey && !event.altKey;
+    if (!isCommand && !isSlash) return;
+    event.preventDefault();
+    field.focus();
+    field.select();
+  });
+  field.addEventListener("keydown", (event) => { if (event.key === "Escape") field.blur(); });
+}
+
+// The days of a filter are the reader's. A link from another zone keeps its own days, as its page says.
+function days(form) {
+  const { from, to, zone } = form.elements;
+  const offset = (day, more) => {
+    const midnight = day ? new Date(`${day}T00:00`) : new Date();
+    midnight.setDate(midnight.getDate() + more);
+    return midnight.getTimezoneOffset();
+  };
+  const own = () => [...new Set([offset(from.value || to.value, 0), offset(to.value || from.value, 1)])].join(",");
+  if ((from.value || to.value) && zone.value !== own()) return;
+  form.querySelector(".zone").textContent = `Days are yours, ${Intl.DateTimeFormat().resolvedOptions().timeZone}.`;
+  form.addEventListener("submit", () => { zone.value = from.value || to.value ? own() : ""; });
+}
+
     const count = boxes.filter((box) => box.checked).length;
     form.querySelector("[data-chosen]").textContent = count ? `${count} chosen` : "";
     link.textContent = count === boxes.length ? "Choose none" : "Choose all on this page";
@@ -482,6 +518,8 @@ document.addEventListener("DOMContentLoaded", () => {
   addEventListener("pagehide", () => once.forEach((part) => { part.textContent = "not shown again"; }));
   // A second click on the way sends nothing.
   document.addEventListener("submit", (event) => {
+  for (const form of document.querySelectorAll("form.go")) goTo(form);
+  for (const form of document.querySelectorAll("form.filters:has(.zone)")) days(form);
     const form = event.target;
     if (form.matches(".out")) sessionStorage.clear();
     if (form.dataset.sent) { event.preventDefault(); return; }

@@ -7,6 +7,7 @@ enum NamesPage {
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let query = visit.query
         if let name = query.name() { return .redirect(RoomPage.path(name)) }
+        if query.text("go") != nil { return .redirect(await GoTo.place(query["go"], visit)) }
         let ended: String? = query["show"] == "open" ? "false" : query["show"] == "closed" ? "true" : nil
         let filter: KeyValuePairs = [
             "contains": query.text("contains"), "ended": ended, "followed": query["show"] == "followed" ? "true" : nil,
