@@ -14,6 +14,10 @@ enum DeadPage {
         if let file { return file }
         let first: DeadLettersAnswer = try await visit.get("/api/dead", query: "limit=1")
         let page = try await list(visit, after: visit.query.text("after"), limit: 50)
+        let replaced = await Replaced(visit)
+        var isReplaced: Set<String> = []
+        for letter in page.rows where await replaced.isReplaced(letter) { isReplaced.insert(letter.pushID) }
+        let words = await SaidPush.words(page.rows.map(\.pushID), visit)
         let rows = page.rows.map { letter -> Values in
             let (id, name) = (letter.pushID, letter.name)
             let reasons = letter.reasons.sorted { $0.key < $1.key }.map { "\($0.key): \(Shown.count($0.value))" }
@@ -21,8 +25,9 @@ enum DeadPage {
             let stopped = letter.stopped.flatMap { Array(letter.reasons.keys) == [$0] ? nil : $0 }
             return values([
                 "id": id, "entry": id, "path": "/console/pushes/\(id)", "name": name,
-                "namePath": RoomPage.path(name), "tokens": Shown.count(letter.tokens),
-                "kept": Shown.count(letter.kept), "canRetry": letter.kept > 0 ? true : nil, "stopped": stopped,
+                "namePath": RoomPage.path(name), "tokens": Shown.count(letter.tokens), "said": words[id],
+                "kept": Shown.count(letter.kept), "canRetry": letter.kept > 0 && !isReplaced.contains(id) ? true : nil,
+                "replaced": isReplaced.contains(id) ? true : nil, "stopped": stopped,
                 "reasons": reasons.joined(separator: ", "), "at": Shown.time(letter.at, now: visit.now),
                 "chosen": Bulk.isChosen(visit),
             ])

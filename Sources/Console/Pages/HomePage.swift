@@ -11,6 +11,7 @@ enum HomePage {
     /// The values that a look takes over from the looks before.
     private struct Memory: Sendable {
         let meter = RateMeter()
+        let contents = SaidPush.Contents()
         let dead = RateLimitedRead<Int>(seconds: deadInterval)
     }
 
@@ -56,7 +57,10 @@ enum HomePage {
     private static func now(_ visit: Visit, _ memory: Memory, isLive: Bool = false) async throws -> Values {
         let now = visit.now
         let history: HistoryAnswer = try await visit.get("/api/pushes", query: "limit=\(mostPushes)")
-        var pushes = history.pushes.map { PushValues(ledger: $0, now: isLive ? nil : now) }
+        let words = await SaidPush.words(history.pushes.map(\.pushID), visit, memory.contents)
+        var pushes = history.pushes.map {
+            PushValues(ledger: $0, now: isLive ? nil : now, said: words[$0.pushID])
+        }
         for index in pushes.indices { pushes[index].expected = await visit.expected(pushes[index].ledger) }
         let standing = isLive ? await visit.strip(withQueue: true) : visit.standing
         guard let state = standing.state, let pauses = state.pauses else { throw ConsoleFailure.withoutRedis }

@@ -42,6 +42,8 @@ struct PushValues {
     var expected: Int?
     /// Targets a second that get an outcome.
     var rate = 0
+    /// The score and the alert. Nil: not known.
+    var said: String?
 
     var id: String { ledger.pushID }
     var state: String { ledger.state }
@@ -64,7 +66,7 @@ struct PushValues {
             "namePath": RoomPage.path(ledger.name), "event": ledger.event,
             "state": ledger.stateText, "mood": mood, "created": Shown.time(ledger.createdAt, now: now), "bar": bar,
             "targets": Shown.approximate(whole, isGuess: expected != nil), "delivered": Shown.count(ledger.delivered),
-            "broadcast": ledger.broadcast?.state,
+            "broadcast": ledger.broadcast?.state, "said": said ?? false,
             "automatic": ledger.automatic == true ? true : nil,
         ])
     }

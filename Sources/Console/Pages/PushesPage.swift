@@ -25,7 +25,8 @@ enum PushesPage {
         let page = try await visit.list(
             "/api/pushes", \HistoryAnswer.pushes, next: \.next, filter, limit: limit,
             where: { person == nil || [$0.by?.credential, $0.by?.who, $0.by?.whoID].contains(person) })
-        let rows = page.rows.map { PushValues(ledger: $0, now: visit.now).row }
+        let words = await SaidPush.words(page.rows.map(\.pushID), visit)
+        let rows = page.rows.map { PushValues(ledger: $0, now: visit.now, said: words[$0.pushID]).row }
         return visit.page(
             "pushes", "Pushes",
             values([

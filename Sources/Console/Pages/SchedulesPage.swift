@@ -32,6 +32,7 @@ enum SchedulesPage {
                 "id": id, "entry": id, "path": "/console/pushes/\(id)",
                 "name": name,
                 "namePath": RoomPage.path(name), "event": push?.text("event"),
+                "said": SaidPush.words(schedule.push),
                 "label": schedule.name, "state": schedule.state, "reason": schedule.reason,
                 "due": Shown.time(schedule.schedule.scheduledTime, now: visit.now),
                 "canCancel": mayCancel ? true : nil, "hasMore": mayCancel || schedule.name != nil ? true : nil,

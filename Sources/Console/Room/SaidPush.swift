@@ -22,6 +22,38 @@ struct SaidPush: Sendable {
     var alert: JSONObject? { aps?.object("alert") }
     /// The score, or what else its state says first.
     var headline: String? { state.flatMap(Card.headline) }
+    /// The score and the alert, for a row of a list: `2 : 0 · Tor!`. Nil: there is neither.
+    static func words(state: JSONValue?, alert: JSONObject?) -> String? {
+        let parts = [state.flatMap(Card.headline), alert.flatMap(Card.alertTitle)].compactMap(\.self)
+        return parts.isEmpty ? nil : parts.joined(separator: " · ")
+    }
+
+    /// The words of a push as somebody posted it.
+    static func words(_ push: RawJSON?) -> String? {
+        let activity = push?.object?.liveActivity
+        return words(state: activity?["content_state"], alert: activity?.object("alert"))
+    }
+
+    /// The words of the pushes of a list, by id.
+    static func words(
+        _ pushes: [String], _ visit: Visit, _ contents: Contents = Contents()
+    ) async -> [String: String] {
+        var found: [String: String] = [:]
+        await withTaskGroup(of: (String, String?).self) { group in
+            for (index, id) in pushes.enumerated() {
+                if index >= atOnce, let (id, words) = await group.next() { found[id] = words }
+                group.addTask {
+                    let aps = await contents.content(id, visit)?.payload.object?.object("aps")
+                    return (id, words(state: aps?["content-state"].map(Card.unmarked), alert: aps?.object("alert")))
+                }
+            }
+            for await (id, words) in group { found[id] = words }
+        }
+        return found
+    }
+
+    private static let atOnce = 8
+
     var who: String? { ledger.by.map { Caller.text($0.credential, $0.who) } }
     var path: String { "/console/pushes/\(ledger.pushID)" }
 
