@@ -74,7 +74,7 @@ public struct AppState: Sendable {
     public var quarantinedNames: Int?
     /// Nil if it was not asked for.
     public var queue: Queue?
-    /// The entries of the reader's names that wait for somebody on pages of features: their count by the page's path.
+    /// The entries that wait for the reader on pages of features: their count by the page's path and query.
     public var waiting: [String: Int] = [:]
     /// How long the first question to Redis took.
     public var answered: Duration = .zero

@@ -197,7 +197,7 @@ public final class Console: Sendable {
             // Home has all of it in its live part.
             "strip": session.map { session in
                 request.path == "/console"
-                    ? [:] : standing.strip(now: request.now, for: session.identity, isShort: true)
+                    ? [:] : standing.strip(now: request.now, isShort: true)
             }, "isHome": request.path == "/console" ? true : nil, "style": Asset.style.path,
             "script": Asset.script.path, "icon": Asset.icon.path, "notice": session == nil ? nil : notice,
             "reload": content["reload"], "again": content["again"], "problem": refusal,
@@ -221,8 +221,8 @@ struct MenuEntry: Sendable {
     var group: Group
     var path: String
     var title: String
-    /// The count of entries that wait for somebody on the page: the badge of the menu entry, and a line of the strip.
-    var waiting: StripLine?
+    /// What waits for the reader on the page: the badge of the menu entry, and lines of the strip.
+    var waiting: [StripLine] = []
 }
 
 /// The pages that every page links to.

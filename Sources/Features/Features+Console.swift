@@ -36,6 +36,11 @@ extension WaitingPush {
         approval
     ]
 }
+extension PushFact {
+    static let ofFeatures: [Finder] = [
+        approval
+    ]
+}
 extension CardDrawing {
     static let ofFeatures: [Finder] = [
         sketches

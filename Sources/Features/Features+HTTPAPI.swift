@@ -23,7 +23,7 @@ extension PublishGate {
     ]
 }
 extension WaitingCount {
-    static let ofFeatures: [WaitingCount] = [
+    static let ofFeatures: [[WaitingCount]] = [
         approval
     ]
 }

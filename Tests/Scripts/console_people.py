@@ -130,6 +130,28 @@ class People(Live):
                       and "“The second goal was taken back”" in browser.text("main"))
         self.look("approval-rejected")
         self.say("a credential for some names rejects a proposal of one, and says why")
+        self.api("POST", "/api/push", push, people["ann"])
+        browser.open(self.url + "/proposals")
+        browser.script("document.querySelector('.rows tbody a').click()")
+        browser.until("before and after", lambda: "On the cards now" in browser.text("aside")
+                      and "Proposed" in browser.text("aside"))
+        self.look("approval-versus")
+        browser.open(self.url + "/names/match-42")
+        browser.until("the request in the room", lambda: "waits for a second person" in browser.text("#timeline"))
+        self.look("approval-room")
+        browser.press("Approve")
+        browser.until("the notice in the room", lambda: "Approved." in browser.text(".notice") and "/names/" in browser.url)
+        self.sign_out()
+        self.enter(people["ann"])
+        browser.open(self.url + "/names")
+        browser.until("the answers", lambda: "3 of your requests have an answer" in browser.text(".strip"))
+        browser.follow("Read it")
+        browser.until("the reason", lambda: "The second goal was taken back" in browser.text(".rows"))
+        self.look("inbox-mine")
+        browser.open(self.url + "/names")
+        if "of your requests" in browser.text("main"):
+            raise Failure("what was read is told again")
+        self.say("a person approves in the room, and the person who asked reads each answer once")
 
     def person(self):
         """A credential for names match-* alone: made, used to sign in, to publish and to look back."""

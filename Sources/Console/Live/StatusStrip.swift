@@ -31,9 +31,8 @@ struct StatusStrip: Sendable {
     /// The strip of a page.
     /// - Parameters:
     ///   - now: epoch ms; nil: a live part, which must not change with the clock
-    ///   - identity: sees no line about what it may not do
     ///   - isShort: several alarms share a line, because the page is about something else
-    func strip(now: Int64?, for identity: ConsoleIdentity, isShort: Bool = false) -> Values {
+    func strip(now: Int64?, isShort: Bool = false) -> Values {
         guard let state else { return [:] }
         guard let pauses = state.pauses else { return ["unknown": true] }
         let pause = pauses.first { $0.name == nil }
@@ -42,11 +41,9 @@ struct StatusStrip: Sendable {
         return values([
             "pause": pause.map { ["since": Shown.time($0.since, now: now) as Any] as Values },
             "noWorker": isWithoutWorker ? true : nil,
-            "lines": MenuEntry.ofFeatures.compactMap { entry -> Values? in
-                guard let line = entry.waiting, let count = state.waiting[entry.path], count > 0,
-                    identity.scopes.contains(line.scope)
-                else { return nil }
-                return ["words": Shown.count(count, line.one, line.many), "path": entry.path, "link": line.link]
+            "lines": MenuEntry.ofFeatures.flatMap(\.waiting).compactMap { line -> Values? in
+                guard let count = state.waiting[line.place], count > 0 else { return nil }
+                return ["words": Shown.count(count, line.one, line.many), "path": line.place, "link": line.link]
             },
             "several": isOneLine
                 ? ["count": "\(told.count)", "kinds": told.map(\.title).joined(separator: ", ")] as Values
@@ -65,7 +62,8 @@ struct StatusStrip: Sendable {
         case "/console/alarms": alarms.count { $0.known == nil }
         case "/console/dead": state?.deadLetters ?? 0
         case "/console/quarantine": state?.quarantinedNames ?? 0
-        default: state?.waiting[path] ?? 0
+        default:
+            (state?.waiting ?? [:]).reduce(0) { $0 + ($1.key.prefix { $0 != "?" } == path ? $1.value : 0) }
         }
     }
 }

@@ -1,9 +1,7 @@
-import Answers
-
-/// A line of the strip about what waits for somebody on a feature's page.
+/// A line of the strip about what waits for the reader on a feature's page.
 struct StripLine: Sendable {
-    /// The scope with which a person can do something about it. Others do not see the line.
-    let scope: CredentialScope
+    /// The path of the page, with the query that shows what waits.
+    let place: String
     /// The words behind one, and behind several.
     let one, many: String
     /// The words that lead to the page.

@@ -30,7 +30,7 @@ enum HomePage {
     /// The strip of the pages that are open.
     static func strip(_ visit: Visit) async throws -> ConsoleResponse {
         try await visit.watch("strip", every: 2) { visit in
-            let strip = await visit.strip().strip(now: nil, for: visit.session.identity, isShort: true)
+            let strip = await visit.strip().strip(now: nil, isShort: true)
             guard strip["unknown"] == nil else { return .unknown }
             return .html(visit.console.templates.render("strip", ["strip": strip]))
         }
@@ -75,7 +75,7 @@ enum HomePage {
         let rate = memory.meter.rate(settled, now: now)
         let alive = workers.filter(\.isAtWork)
         return all(
-            standing, visit.session.identity, pauses, workers, now, isLive: isLive,
+            standing, pauses, workers, now, isLive: isLive,
             [
                 "rate": Shown.count(rate), "names": Shown.count(queue.names, "name", "names"),
                 "shards": Shown.count(queue.shards, "shard", "shards"), "retries": Shown.count(queue.retriesDue),
@@ -103,7 +103,7 @@ enum HomePage {
         let now = isLive ? nil : visit.now
         let known = standing.alarms.count { $0.known != nil }
         return values([
-            "strip": standing.strip(now: now, for: visit.session.identity), "prefix": prefix,
+            "strip": standing.strip(now: now), "prefix": prefix,
             "known": known > 0 ? Shown.count(known, "alarm is known", "alarms are known") : nil,
             "isCalm": isCalm(standing),
             "pauses": pauses.compactMap { pause -> Values? in
@@ -123,12 +123,12 @@ enum HomePage {
     private static func isCalm(_ standing: StatusStrip) -> Bool { standing.alarms.isEmpty && !standing.isHalted }
 
     private static func all(
-        _ standing: StatusStrip, _ identity: ConsoleIdentity, _ pauses: [PauseAnswer], _ workers: [AppState.Worker],
-        _ now: Int64, isLive: Bool, _ rest: KeyValuePairs<String, Any?>
+        _ standing: StatusStrip, _ pauses: [PauseAnswer], _ workers: [AppState.Worker], _ now: Int64, isLive: Bool,
+        _ rest: KeyValuePairs<String, Any?>
     ) -> Values {
         var all = values(rest)
         all["ofAll"] = true
-        all["strip"] = standing.strip(now: isLive ? nil : now, for: identity)
+        all["strip"] = standing.strip(now: isLive ? nil : now)
         let known = standing.alarms.count { $0.known != nil }
         all["known"] = known > 0 ? Shown.count(known, "alarm is known", "alarms are known") : nil
         all["isCalm"] = isCalm(standing)

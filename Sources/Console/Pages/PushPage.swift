@@ -36,6 +36,9 @@ enum PushPage {
         shown.merge(try await missed(push, visit)) { $1 }
         shown["by"] = push.ledger.by.map { "\(Caller.text($0.credential, $0.who)) from \($0.address)" }
         shown["byID"] = Caller.id(push.ledger.by?.whoID)
+        var facts: [Values] = []
+        for find in PushFact.ofFeatures { facts += await find(visit, id).map { $0.values(now: visit.now) } }
+        shown["facts"] = facts
         shown["what"] = Shown.capitalized(push.ledger.event)
         if let dead: DeadLetterAnswer = try await visit.find("/api/dead/\(Form.encoded(id))") {
             shown["dead"] = values([
@@ -233,4 +236,21 @@ enum PushPage {
     }
 
     private static func page(_ visit: Visit) -> String { "/console/pushes/\(Form.encoded(visit.parameter("push")))" }
+}
+
+/// What a feature knows of one push, for the page of the push.
+struct PushFact: Sendable {
+    typealias Finder = @Sendable (Visit, _ push: String) async -> [PushFact]
+
+    let title, text: String
+    /// The title of the text, such as the id of a person at the provider.
+    var hint: String?
+    /// The page that says more.
+    let path: String
+    /// Epoch ms.
+    let at: Int64?
+
+    func values(now: Int64) -> Values {
+        sealed(["title": title, "text": text, "hint": hint, "path": path, "at": Shown.time(at, now: now)])
+    }
 }

@@ -121,7 +121,12 @@ extension RoomPage {
         let now = isLive ? nil : visit.now
         let name = standing.name
         let waiting = standing.waiting.map { waiting in
-            (waiting, waiting.shown(now: now, followers: standing.activity?.tokens, undo: visit.console.undo))
+            (
+                waiting,
+                waiting.shown(
+                    now: now, followers: standing.activity?.tokens, undo: visit.console.undo,
+                    before: standing.shownState)
+            )
         }
         let isTop: (WaitingPush) -> Bool = { $0.isConflict || $0.isSoon(visit.now) }
         let later = waiting.filter { !isTop($0.0) }.map(\.1)

@@ -36,6 +36,13 @@ struct StateText {
         return "{\n" + members.map { "  \(JSON.string($0.key).text): \($0.text)" }.joined(separator: ",\n") + "\n}"
     }
 
+    /// The members that differ from another state, each with its value there and here.
+    func changes(from other: StateText) -> [(key: String, before: String?, after: String?)] {
+        var keys = members.map(\.key)
+        for (key, _) in other.members where self[key] == nil { keys.append(key) }
+        return keys.compactMap { other[$0] == self[$0] ? nil : ($0, other[$0], self[$0]) }
+    }
+
     /// A value for people: a text without its quotation marks.
     static func shown(_ value: String?) -> String {
         guard let value else { return "–" }

@@ -58,11 +58,25 @@ struct WaitingPush: Sendable {
     var state: JSONValue? { activity?["content_state"] }
     var isForEveryone: Bool { push.object?["audience"].flatMap { try? $0.string() } == "all" }
 
+    private static let mostChanges = 4
+
+    /// The members that it would change: `home 1 → 2, minute 52 → 53`. Nil: none, or nobody knows.
+    private func changes(from before: JSONValue?) -> String? {
+        guard let before, let state else { return nil }
+        let changes = StateText(state).changes(from: StateText(before))
+        guard !changes.isEmpty else { return nil }
+        let more = changes.count > Self.mostChanges ? " and \(changes.count - Self.mostChanges) more" : ""
+        return changes.prefix(Self.mostChanges).map {
+            "\($0.key) \(StateText.shown($0.before)) → \(StateText.shown($0.after))"
+        }.joined(separator: ", ") + more
+    }
+
     /// For the room.
     /// - Parameters:
     ///   - now: epoch ms; nil: a live part, which must not change with the clock
     ///   - followers: of the name; nil: not known
-    func shown(now: Int64?, followers: Int?, undo: Duration) -> Values {
+    ///   - before: the state that the cards show, beside which a held push is decided about
+    func shown(now: Int64?, followers: Int?, undo: Duration, before: JSONValue? = nil) -> Values {
         let alert = activity?.object("alert")
         let count = isForEveryone && event != "start" ? followers : nil
         let whole = max(1, undo.components.seconds)
@@ -71,6 +85,7 @@ struct WaitingPush: Sendable {
             "alert": alert.flatMap(Card.alertTitle), "who": who, "whoID": whoID, "word": word, "page": page,
             "audience": push.object?["audience"].flatMap { isForEveryone ? nil : AudienceText.text($0, of: event) },
             "phones": count.map { Shown.count($0, "phone", "phones") }, "actions": actions.map(\.shown),
+            "changes": isHeld ? changes(from: before) : nil,
             "isConflict": isConflict ? true : nil, "whole": "\(whole)",
             "left": "\(min(whole, max(0, ((due ?? 0) - (now ?? 0) + 999) / 1_000)))",
         ])
@@ -94,10 +109,7 @@ struct WaitingPush: Sendable {
             if mayPublish { waiting.actions = actions(waiting, isSoon: waiting.isSoon(visit.now)) }
             found.append(waiting)
         }
-        for schedule in try await list(visit, name, "finished")
-        where schedule.state == "failed" && schedule.reason == "Conflict" {
-            let at = schedule.finishedAt.flatMap { TimeText.parse($0) } ?? 0
-            guard visit.now - at < conflictLasts else { continue }
+        for (schedule, at) in try await conflicts(visit, name) where visit.now - at < conflictLasts {
             var waiting = await waiting(schedule, nil, visit)
             waiting.isConflict = true
             let post = Action(
@@ -109,9 +121,19 @@ struct WaitingPush: Sendable {
         return found
     }
 
+    /// The last publishes that did not go out, because the name had a push that their senders did not see, with the time
+    /// (epoch ms) of each.
+    /// - Parameter name: nil: of all names of the app
+    static func conflicts(_ visit: Visit, _ name: String?) async throws -> [(schedule: ScheduleAnswer, at: Int64)] {
+        try await list(visit, name, "finished").compactMap { schedule in
+            guard schedule.state == "failed", schedule.reason == "Conflict" else { return nil }
+            return (schedule, schedule.finishedAt.flatMap { TimeText.parse($0) } ?? 0)
+        }
+    }
+
     private static let conflictLasts: Int64 = 300_000
 
-    private static func list(_ visit: Visit, _ name: String, _ state: String) async throws -> [ScheduleAnswer] {
+    private static func list(_ visit: Visit, _ name: String?, _ state: String) async throws -> [ScheduleAnswer] {
         let query = Form.query(["name": name, "state": state])
         return (try await visit.get("/api/schedules", query: query) as ScheduleListAnswer).schedules
     }

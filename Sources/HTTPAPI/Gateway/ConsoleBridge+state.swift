@@ -25,8 +25,8 @@ extension ConsoleBridge {
         state.quarantinedNames = read(.quarantine, counts.quarantinedNames)
         state.queue = read(.depths, AppState.Queue(counts.depth))
         state.answered = found.answered
-        for count in WaitingCount.ofFeatures {
-            state.waiting[count.page] = try? await count.read(store, app, identity.namePrefix, found.now)
+        for count in WaitingCount.ofFeatures.joined() {
+            state.waiting[count.place] = try? await count.read(store, identity, found.now)
         }
         let notes = found.alarms.isEmpty ? [:] : (try? await store.console.acknowledged(app)) ?? [:]
         state.alarms = found.alarms.map { alarm in
@@ -64,12 +64,12 @@ extension ConsoleBridge {
 
 extension ConsoleStore: ConsoleRecords {}
 
-/// A count of what waits for somebody on a feature's page of the console. `ofFeatures` lists them.
+/// A count of what waits for a reader on a feature's page of the console. `ofFeatures` lists them.
 struct WaitingCount: Sendable {
-    /// The path of the page.
-    let page: String
-    /// Counts at this time (epoch ms): of the names that begin so, or with nil of all.
-    let read: @Sendable (Store, AppKey, String?, Int64) async throws(StoreError) -> Int
+    /// The path of the page, with the query that shows what is counted.
+    let place: String
+    /// Counts at this time (epoch ms) what the reader can do something about.
+    let read: @Sendable (Store, ConsoleIdentity, Int64) async throws(StoreError) -> Int
 }
 
 /// The record of an alarm that somebody knows of.

@@ -25,19 +25,20 @@ struct ApprovalCommand: ParsableCommand {
     struct List: GatewayCommand {
         static let configuration = CommandConfiguration(
             "List the proposals that wait, the first to lapse first, or those that are over, the latest first.",
-            examples: "approval list", "approval list --over")
+            examples: "approval list", "approval list --over", "approval list --mine")
 
         @OptionGroup var gateway: GatewayOptions
         @Flag(help: "List those that are over, as long as they are kept.") var over = false
+        @Flag(help: "List your own, waiting and over.") var mine = false
 
         var request: GatewayRequest {
-            .get("/api/proposals", ["limit": "1000", "state": over ? "over" : nil])
+            .get("/api/proposals", ["limit": "1000", "state": mine ? "mine" : over ? "over" : nil])
         }
         func lines(_ page: ProposalListAnswer) -> [String] {
             Table.list(
                 page.proposals, nothing: "no proposals", .id("PROPOSAL", \.id),
-                .time(over ? "ENDED" : "LAPSES") { $0.endedAt ?? $0.lapsesAt ?? "" },
-                .text("STATE", rank: over ? 0 : 1, \.outcome), .text("ASKED BY", \.askedBy.caller),
+                .time(mine ? "ENDS" : over ? "ENDED" : "LAPSES") { $0.endedAt ?? $0.lapsesAt ?? "" },
+                .text("STATE", rank: over || mine ? 0 : 1, \.outcome), .text("ASKED BY", \.askedBy.caller),
                 .text("PUBLISH", \.title))
         }
     }

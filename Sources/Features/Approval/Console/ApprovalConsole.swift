@@ -25,10 +25,28 @@ extension Notice {
 
 extension MenuEntry {
     static let approval = MenuEntry(
-        group: .reach, path: "/console/proposals", title: "Proposals",
-        waiting: StripLine(
-            scope: .approve, one: "publish waits for a second person", many: "publishes wait for a second person",
-            link: "Look and decide"))
+        group: .reach, path: "/console/proposals", title: "Inbox",
+        waiting: [
+            StripLine(
+                place: "/console/proposals?state=waiting", one: "publish waits for a second person",
+                many: "publishes wait for a second person", link: "Look and decide"),
+            StripLine(
+                place: "/console/proposals?state=mine", one: "of your requests has an answer",
+                many: "of your requests have an answer", link: "Read it"),
+        ])
+}
+
+extension PushFact {
+    /// The person who approved a push. The push has the id of its proposal.
+    static let approval: Finder = { visit, push in
+        let found: ProposalAnswer? = try? await visit.find("/api/proposals/\(Form.encoded(push))")
+        guard let found, found.state == "published", let by = found.decidedBy else { return [] }
+        return [
+            PushFact(
+                title: "approved by", text: Caller.text(by.credential, by.who), hint: Caller.id(by.whoID),
+                path: ProposalsPage.path(found.id), at: found.decidedAt.flatMap { TimeText.parse($0) })
+        ]
+    }
 }
 
 extension WaitingPush {
@@ -37,19 +55,43 @@ extension WaitingPush {
 
     static let approval: Finder = { visit, name in
         let list: ProposalListAnswer = try await visit.get("/api/proposals", query: "limit=\(most)")
-        let mayDecide = visit.session.identity.scopes.contains(.approve)
-        return list.proposals.compactMap { proposal -> WaitingPush? in
-            guard proposal.names.contains(where: { haveSameBytes($0, name) }), let push = proposal.first else {
-                return nil
-            }
+        let own = list.proposals.filter { $0.names.contains { haveSameBytes($0, name) } }
+        guard !own.isEmpty else { return [] }
+        let activity: ActivityAnswer? = try await visit.find("/api/activities/\(Form.encoded(name))")
+        return own.compactMap { proposal -> WaitingPush? in
+            guard let push = proposal.first else { return nil }
             return WaitingPush(
                 id: proposal.id, due: proposal.time, push: push,
                 who: Caller.text(proposal.askedBy.credential, proposal.askedBy.who),
                 whoID: Caller.id(proposal.askedBy.whoID), word: "waits for a second person",
-                page: ProposalsPage.path(proposal.id),
-                actions: mayDecide ? [Action(title: "Look and decide", path: ProposalsPage.path(proposal.id))] : [],
+                page: ProposalsPage.path(proposal.id), actions: actions(proposal, activity?.newestPush, visit),
                 isHeld: true)
         }
+    }
+
+    /// The buttons of the room. A proposal of several pushes, or in place of a schedule, is decided about on its page,
+    /// because the room shows one push of it.
+    private static func actions(
+        _ proposal: ProposalAnswer, _ newest: NewestPushAnswer?, _ visit: Visit
+    ) -> [Action] {
+        let (scopes, path) = (visit.session.identity.scopes, ProposalsPage.path(proposal.id))
+        guard proposal.state == "waiting" else { return [] }
+        if Caller.isReader(proposal.askedBy, visit) {
+            let fields = [(name: "to", value: "withdraw"), (name: "from", value: "room")]
+            return scopes.opens(.publish)
+                ? [Action(title: "Withdraw", path: path, fields: fields, isDanger: true)] : []
+        }
+        guard scopes.contains(.approve) else { return [] }
+        let look = Action(title: "Look and decide", path: path)
+        guard proposal.pushIDs.count == 1, proposal.kind != "replacement" else { return [look] }
+        var fields = [
+            (name: "to", value: "approve"), (name: "request", value: proposal.request), (name: "from", value: "room"),
+        ]
+        // The approver sees the newest push beside the button.
+        if proposal.time == nil { fields.append((name: "after", value: newest?.pushID ?? "none")) }
+        let isEnd = proposal.first?.object?.liveActivity?.text("event") == "end"
+        let approve = Action(title: "Approve", path: path, fields: fields, isMain: true, isDanger: isEnd)
+        return [approve, look]
     }
 }
 

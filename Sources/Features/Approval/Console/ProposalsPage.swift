@@ -11,31 +11,64 @@ enum ProposalsPage {
         try await visit.get("/api/proposals/\(Form.encoded(id))")
     }
 
+    /// The tab that somebody sees first: an approver what waits, a person who asks the own requests.
+    private static func tab(_ visit: Visit) -> String {
+        if let state = visit.query.text("state") { return state }
+        let scopes = visit.session.identity.scopes
+        return scopes.mustPropose && !scopes.contains(.approve) ? "mine" : "waiting"
+    }
+
     static func list(_ visit: Visit) async throws -> ConsoleResponse {
-        let isOver = visit.query["state"] == "over"
-        let state: KeyValuePairs = ["state": isOver ? "over" : nil]
+        let tab = tab(visit)
+        let state: KeyValuePairs<String, String?> = ["state": tab]
         let file = try await Export.file(
             visit, "/api/proposals", "proposals", columns: ProposalAnswer.memberNames.filter { $0 != "body" }, state)
         if let file { return file }
         let page = try await visit.list(
             "/api/proposals", \ProposalListAnswer.proposals, next: \.next, state, limit: 50)
-        let rows = page.rows.map { proposal -> Values in
-            values([
-                "path": path(proposal.id), "name": proposal.names.joined(separator: ", "), "state": proposal.state,
-                "what": what(proposal), "asker": Caller.text(proposal.askedBy.credential, proposal.askedBy.who),
-                "askerID": Caller.id(proposal.askedBy.whoID), "reason": proposal.reason,
-                "decider": proposal.decidedBy.map { Caller.text($0.credential, $0.who) },
-                "deciderID": Caller.id(proposal.decidedBy?.whoID), "due": Shown.time(proposal.time, now: visit.now),
-                "at": Shown.time(isOver ? proposal.endedAt : proposal.lapsesAt, now: visit.now),
-                "unsent": proposal.state == "approved" ? true : nil,
-            ])
-        }
+        var rows = page.rows.map { row($0, isMine: tab == "mine", visit) }
+        if tab == "mine" { rows.insert(contentsOf: try await conflicts(visit), at: 0) }
         return visit.page(
-            "proposals", "Proposals",
+            "proposals", "Inbox",
             values([
-                "proposals": rows, "empty": rows.isEmpty ? true : nil, "isOver": isOver ? true : nil,
-                "isWaiting": isOver ? nil : true, "pager": Pager.values(visit, next: page.next, keeping: ["state"]),
+                "proposals": rows, "empty": rows.isEmpty ? true : nil, "isOver": tab == "over" ? true : nil,
+                "isMine": tab == "mine" ? true : nil, "isWaiting": tab == "waiting" ? true : nil,
+                "pager": Pager.values(visit, next: page.next, keeping: ["state"]),
             ]))
+    }
+
+    private static func row(_ proposal: ProposalAnswer, isMine: Bool, _ visit: Visit) -> Values {
+        let isWaiting = proposal.state == "waiting"
+        return sealed([
+            "path": path(proposal.id), "name": proposal.names.joined(separator: ", "), "state": proposal.state,
+            "namePath": proposal.names.count == 1 ? RoomPage.path(proposal.names[0]) : nil,
+            "what": what(proposal), "said": SaidPush.words(proposal.first),
+            "asker": isMine ? nil : Caller.text(proposal.askedBy.credential, proposal.askedBy.who),
+            "askerID": Caller.id(proposal.askedBy.whoID), "reason": proposal.reason,
+            "decider": proposal.decidedBy.map { Caller.text($0.credential, $0.who) },
+            "deciderID": Caller.id(proposal.decidedBy?.whoID), "due": Shown.time(proposal.time, now: visit.now),
+            "at": Shown.time(isWaiting ? proposal.lapsesAt : proposal.endedAt, now: visit.now),
+            "lapses": isWaiting ? true : nil, "unsent": proposal.state == "approved" ? true : nil,
+        ])
+    }
+
+    /// The reader's publishes that did not go out, because somebody published meanwhile.
+    private static func conflicts(_ visit: Visit) async throws -> [Values] {
+        var rows: [Values] = []
+        for (schedule, at) in (try? await WaitingPush.conflicts(visit, nil)) ?? [] {
+            let id = schedule.pushIDs.first ?? ""
+            let ledger: LedgerAnswer? = try await visit.find("/api/push/\(Form.encoded(id))")
+            guard let ledger, Caller.isReader(ledger.by, visit) else { continue }
+            rows.append(
+                sealed([
+                    "path": "/console/pushes/\(id)", "name": ledger.name, "namePath": RoomPage.path(ledger.name),
+                    "state": "conflict", "what": ledger.event, "said": SaidPush.words(schedule.push),
+                    "asker": nil, "reason": "somebody published before it, so it did not go out", "decider": nil,
+                    "due": Shown.time(schedule.schedule.scheduledTime, now: visit.now),
+                    "at": Shown.time(at, now: visit.now), "lapses": nil, "unsent": nil,
+                ]))
+        }
+        return rows
     }
 
     private static func what(_ proposal: ProposalAnswer) -> String {
@@ -82,7 +115,7 @@ enum ProposalsPage {
         if compose.event == "end" { shown["isEnd"] = true }
         if compose.event == "end", (form.text("audience") ?? "all") == "all" { shown["closes"] = true }
         shown["approve"] = time == nil ? "Approve and send" : "Approve"
-        if isWaiting { shown.merge(await before(proposal, compose.name, visit)) { $1 } }
+        if isWaiting { shown.merge(await before(proposal, compose, visit)) { $1 } }
         shown["card"] = await ComposeCheck.card(form, visit)
         shown["payload"] = proposal.body.value.map { JSONLayout.lines($0) }
         shown["request"] = proposal.request
@@ -93,22 +126,39 @@ enum ProposalsPage {
     }
 
     /// The state that the cards show now, and whether that state is newer than the request.
-    private static func before(_ proposal: ProposalAnswer, _ name: String, _ visit: Visit) async -> Values {
-        let standing = await Standing(name, visit, .present)
+    private static func before(_ proposal: ProposalAnswer, _ compose: ComposeForm, _ visit: Visit) async -> Values {
+        let standing = await Standing(compose.name, visit, .present)
         let newest = standing.newest
         let at = newest.flatMap { TimeText.parse($0.acceptedAt) }
         let isNewer = at.map { $0 > TimeText.parse(proposal.askedAt) ?? 0 } ?? false
-        let headline = standing.state(visit.now).flatMap(Card.headline)
-        let after = proposal.first?.object?.liveActivity?["content_state"].flatMap(Card.headline)
-        return values([
+        let (state, proposed) = (standing.shownState, proposal.first?.object?.liveActivity?["content_state"])
+        let headline = state.flatMap(Card.headline)
+        var shown = values([
             "stands": headline ?? (newest == nil ? nil : "an update without a state"),
             "standsSince": Shown.time(at, now: visit.now),
             "standsBy": newest?.by.map(caller),
-            "change": headline.flatMap { before in after.map { "\(before) → \($0)" } },
+            "headline": headline.flatMap { before in proposed.flatMap(Card.headline).map { "\(before) → \($0)" } },
             "newer": isNewer ? true : nil, "approve": isNewer ? "Approve, although newer" : nil,
             // A time to send at has no precondition: much may happen until then.
             "after": proposal.time == nil && proposal.names.count == 1 ? newest?.pushID ?? "none" : nil,
         ])
+        guard let state else { return shown }
+        let type = await SchemaFields.type(of: compose.name, standing.activity, visit)
+        shown["before"] =
+            Card(
+                app: visit.app.rawValue, name: compose.name, state: state, drawing: await visit.drawing(type),
+                type: type, now: visit.now
+            ).values
+        let fields = await SchemaFields.find(visit, compose, known: type)
+        let changes = proposed.map { StateText($0).changes(from: StateText(state)) } ?? []
+        shown["changes"] = changes.map { change in
+            [
+                "key": fields?.title(change.key) ?? change.key, "old": StateText.shown(change.before),
+                "new": StateText.shown(change.after),
+            ] as Values
+        }
+        shown["hasChanges"] = changes.isEmpty ? nil : true
+        return shown
     }
 
     private static func caller(_ by: PublisherAnswer) -> String {
@@ -130,7 +180,10 @@ enum ProposalsPage {
     /// Does what a button of the page says.
     static func decide(_ visit: Visit) async throws -> ConsoleResponse {
         let id = visit.parameter("proposal")
-        let (page, call) = (path(id), "/api/proposals/\(Form.encoded(id))")
+        let call = "/api/proposals/\(Form.encoded(id))"
+        // A button of a room leads back to it.
+        let names = visit.form["from"] == "room" ? try await proposal(id, visit).names : []
+        let page = names.count == 1 ? RoomPage.path(names[0]) : path(id)
         let request = JSON.string(visit.form["request"])
         switch visit.form["to"] {
         case "withdraw":

@@ -1,12 +1,22 @@
 import Answers
+import Console
 import LiveActivity
 import Store
 import StrictJSON
 
 extension WaitingCount {
-    static let approval = WaitingCount(page: "/console/proposals") { store, app, prefix, now throws(StoreError) in
-        try await store.proposals.count(app, namesFrom: prefix, now: now)
-    }
+    static let approval: [WaitingCount] = [
+        WaitingCount(place: "/console/proposals?state=waiting") { store, reader, now throws(StoreError) in
+            guard reader.scopes.contains(.approve) else { return 0 }
+            return try await store.proposals.count(reader.app, namesFrom: reader.namePrefix, now: now)
+        },
+        WaitingCount(place: "/console/proposals?state=mine") { store, reader, _ throws(StoreError) in
+            guard reader.scopes.mustPropose else { return 0 }
+            let identity = Proposal.Person.identity(
+                reader.credentialID ?? Credential.master.id, whoID: reader.person?.subject)
+            return try await store.proposals.unread(reader.app, askedBy: identity)
+        },
+    ]
 }
 
 extension PublishGate {

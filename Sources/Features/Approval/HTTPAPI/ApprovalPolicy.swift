@@ -30,11 +30,21 @@ extension Answer {
     static let proposalSubject = ("proposal_id", Action.Subject.entry)
 }
 
+extension Proposal.Person {
+    /// - Parameters:
+    ///   - credential: its id, or `master`
+    ///   - whoID: the person's id at the provider; nil: a secret proves the credential alone
+    static func identity(_ credential: String, whoID: String?) -> String {
+        let text = whoID.map { "person \($0)" } ?? "credential \(credential)"
+        return Hex.encode(SHA256Digest(of: text.utf8).prefix(16))
+    }
+}
+
 extension Call {
     /// The caller, as two callers of a proposal are compared: the person, or all who have the credential.
     var person: Proposal.Person {
-        let text = caller.whoID.map { "person \($0)" } ?? "credential \(caller.credential)"
-        return Proposal.Person(identity: Hex.encode(SHA256Digest(of: text.utf8).prefix(16)), publisher: caller)
+        Proposal.Person(
+            identity: Proposal.Person.identity(caller.credential, whoID: caller.whoID), publisher: caller)
     }
 
     /// The call that the person who asked for a proposal would make now. The names were checked when it was proposed.

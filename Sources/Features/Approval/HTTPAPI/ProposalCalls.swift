@@ -14,9 +14,20 @@ struct ProposalCalls: CallGroup {
     func list(_ call: Call) async throws -> Answer {
         let limit = try call.limit()
         let state = call.query["state"] ?? "waiting"
-        guard ["waiting", "over"].contains(state) else { throw APIError.parameter("state", "must be waiting or over") }
+        guard ["waiting", "over", "mine"].contains(state) else {
+            throw APIError.parameter("state", "must be waiting, over or mine")
+        }
         if let after = call.query["after"], !Proposals.isPosition(after) {
             throw APIError.parameter("after", "must be the `next` of an earlier page")
+        }
+        if state == "mine" {
+            let (app, identity) = (call.app.key, call.person.identity)
+            let own = try await proposals.list(
+                app, askedBy: identity, namesFrom: call.namePrefix, limit: limit, now: call.now)
+            // Whoever reads the list has heard of each outcome in it.
+            try await proposals.markRead(app, askedBy: identity, now: call.now)
+            return Answer(
+                200, ProposalListAnswer(total: own.total, next: nil, proposals: own.proposals.map(\.answer)))
         }
         let page = try await proposals.list(
             call.app.key, isOver: state == "over", namesFrom: call.namePrefix, after: call.query["after"], limit: limit,
@@ -60,7 +71,9 @@ struct ProposalCalls: CallGroup {
         while found.state == .waiting {
             var withdrawn = found
             (withdrawn.state, withdrawn.endedAt) = (.withdrawn, call.now)
-            if try await proposals.settle(call.app.key, withdrawn, from: found, now: call.now) {
+            // The person who takes back the own proposal knows of it.
+            let tells = call.person.identity != found.asker.identity
+            if try await proposals.settle(call.app.key, withdrawn, from: found, tells: tells, now: call.now) {
                 return Answer.empty.about(found.subjects)
             }
             // Somebody edited it, or decided.

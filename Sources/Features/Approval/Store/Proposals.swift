@@ -114,20 +114,21 @@ public struct Proposals: Sendable {
     }
 
     /// Writes the outcome of a proposal.
+    /// - Parameter tells: whether the person who asked has to hear of it
     /// - Returns: false if another process was faster.
     public func settle(
-        _ app: AppKey, _ proposal: Proposal, from found: Proposal, now: Int64
+        _ app: AppKey, _ proposal: Proposal, from found: Proposal, tells: Bool = true, now: Int64
     ) async throws(StoreError) -> Bool {
         try await redis.run(
             Lua.proposalSettle,
             keys: [
                 "at": keys.proposal(app, proposal.id), "open": keys.openProposals(app),
-                "over": keys.overProposals(app),
+                "over": keys.overProposals(app), "unread": keys.unreadProposals(app, of: found.asker.identity),
             ],
             [
                 "id": .bytes(proposal.id.uuid.bytes), "from": .string(found.state.rawValue),
                 "seen": .string(found.request), "to": .string(proposal.state.rawValue), "now": .int(now),
-                "kept": .int(keys.retention), "most": .int(Self.most),
+                "kept": .int(keys.retention), "most": .int(Self.most), "tells": .int(tells ? 1 : 0),
             ], rest: proposal.outcome
         ).isOne()
     }
@@ -198,6 +199,33 @@ extension Proposals {
         let page = rest.prefix(limit)
         let found = try await find(app, page.map(\.id)).compactMap(\.self)
         return (found, all.count, rest.count > limit ? page.last?.position : nil)
+    }
+
+    /// The proposals of one person, waiting and over. The latest outcome is first.
+    /// - Parameter prefix: of names that all begin so; nil: of all
+    public func list(
+        _ app: AppKey, askedBy identity: String, namesFrom prefix: String? = nil, limit: Int, now: Int64
+    ) async throws(StoreError) -> (proposals: [Proposal], total: Int) {
+        let all = try await entries(app, isOver: false, now: now) + entries(app, isOver: true, now: now)
+        let replies = try await redis.run(all.map { RedisCommand("HGET", keys.proposal(app, $0.id), "asker") })
+        var asked: [Entry] = []
+        for (entry, reply) in zip(all, replies) {
+            let asker = try reply.optionalBytes().map { String(decoding: $0, as: UTF8.self) }
+            if asker == identity { asked.append(entry) }
+        }
+        let found = try await find(app, own(app, asked, prefix).map(\.id)).compactMap(\.self)
+        let sorted = found.sorted { ($0.endedAt ?? $0.askedAt) > ($1.endedAt ?? $1.askedAt) }
+        return (Array(sorted.prefix(limit)), sorted.count)
+    }
+
+    /// How many proposals of a person are over without the person having read so.
+    public func unread(_ app: AppKey, askedBy identity: String) async throws(StoreError) -> Int {
+        try await redis.run("ZCARD", keys.unreadProposals(app, of: identity)).integer()
+    }
+
+    /// Notes that a person has read the outcome of all proposals that were over at this time.
+    public func markRead(_ app: AppKey, askedBy identity: String, now: Int64) async throws(StoreError) {
+        try await redis.run("ZREMRANGEBYSCORE", keys.unreadProposals(app, of: identity), "-inf", .int(now))
     }
 
     private func entries(_ app: AppKey, isOver: Bool, now: Int64) async throws(StoreError) -> [Entry] {

@@ -9,6 +9,8 @@ extension Keyspace {
     package func openProposals(_ app: AppKey) -> RedisKey { key("pro:{\(app)}") }
     /// An app's proposals that are over, by when they ended (epoch ms).
     package func overProposals(_ app: AppKey) -> RedisKey { key("prx:{\(app)}") }
+    /// A person's proposals that are over and whose outcome the person has not read, by when they ended (epoch ms).
+    package func unreadProposals(_ app: AppKey, of identity: String) -> RedisKey { key("prn:{\(app)}:\(identity)") }
 }
 
 extension Lua {

@@ -149,7 +149,7 @@ import Testing
             for path in ["/console", "/console/names"] {
                 let page = try await desk.get(path).text
                 #expect(page.contains("2 publishes wait for a second person"), "\(path): \(page)")
-                #expect(page.contains("Proposals <span class=\"badge\">2</span>"), "\(path): \(page)")
+                #expect(page.contains("Inbox <span class=\"badge\">2</span>"), "\(path): \(page)")
                 let other = try await shop.get(path).text
                 #expect(!other.contains("for a second person") && !other.contains("badge"), "\(path): \(other)")
             }
@@ -228,6 +228,88 @@ import Testing
             let proposal = try await gateway.send("GET", "/api/proposals/\(id)").object
             let people = ["asked_by", "decided_by"].map { proposal.object($0)?.text("who_id") }
             #expect(people == ["user-7", "user-8"])
+        }
+    }
+
+    /// Ann asks for something about `match-1`.
+    /// - Returns: the page of the request, and the request's id
+    private func ask(
+        _ ann: ConsoleBrowser, _ key: String, _ fields: KeyValuePairs<String, String>
+    ) async throws -> (path: String, id: String) {
+        let common: KeyValuePairs = ["name": "match-1", "audience": "all", "priority": "10", "asks": "yes", "key": key]
+        let asked = try await ann.post(
+            "/console/compose/publish",
+            [("csrf", try await ann.formToken())] + (Array(common) + Array(fields)).map { ($0.key, $0.value) })
+        let path = String(try #require(asked.header("location"), "\(asked.text)").prefix { $0 != "?" })
+        return (path, String(try #require(path.split(separator: "/").last)))
+    }
+
+    @Test func `the person who asked hears of the answer until it is read`() async throws {
+        try await GatewayFixture.run(configure: Self.longLife) { gateway in
+            try await gateway.follow("match-1")
+            let ann = try await browser(gateway, "ann", #""scopes":["read","propose"]"#)
+            let cid = try await browser(gateway, "cid", #""scopes":["read","propose"]"#)
+            let bob = try await browser(gateway, "bob", #""scopes":["read","approve"]"#)
+            let news = "of your requests"
+            let (path, id) = try await ask(ann, "console/1", ["event": "update", "state": #"{"home":7}"#])
+            #expect(try await !ann.get("/console").text.contains(news))
+            let page = try await bob.get(path)
+            _ = try await bob.post(
+                path,
+                [
+                    "csrf": try await bob.formToken(), "request": try hidden("request", in: page), "to": "reject",
+                    "reason": "It is 3 : 1",
+                ])
+            for place in ["/console", "/console/names"] {
+                let told = try await ann.get(place).text
+                #expect(told.contains("1 of your requests has an answer") && told.contains("state=mine"), "\(told)")
+                #expect(told.contains("Inbox <span class=\"badge\">1</span>"), "\(told)")
+                #expect(try await !cid.get(place).text.contains(news), "it is not Cid's")
+                #expect(try await !bob.get(place).text.contains(news), "Bob decided")
+            }
+            let mine = try await ann.get("/console/proposals").text
+            #expect(mine.contains("“It is 3 : 1”") && mine.contains("decided by bob"), "\(mine)")
+            #expect(try await !ann.get("/console").text.contains(news), "she has read it")
+            #expect(try await !cid.get("/console/proposals?state=mine").text.contains(id))
+            // Who takes the own request back knows of it.
+            let (second, _) = try await ask(ann, "console/2", ["event": "update", "state": #"{"home":8}"#])
+            _ = try await ann.post(second, ["csrf": try await ann.formToken(), "to": "withdraw"])
+            #expect(try await !ann.get("/console").text.contains(news))
+            #expect(try await ann.get("/console/proposals?state=mine").text.contains("withdrawn"))
+        }
+    }
+
+    @Test func `an approver sees before and after, approves in the room, and stands on the push's page`() async throws {
+        try await GatewayFixture.run(configure: Self.longLife) { gateway in
+            try await gateway.follow("match-1")
+            let state = publishText(
+                activity: #"{"name":"match-1","event":"update","content_state":{"home":1,"away":0,"minute":52}}"#)
+            let before = try await gateway.publish(state).strings("push_ids")[0]
+            let ann = try await browser(gateway, "ann", #""scopes":["read","propose"]"#)
+            let bob = try await browser(gateway, "bob", #""scopes":["read","approve"]"#)
+            let (path, id) = try await ask(
+                ann, "console/1", ["event": "update", "state": #"{"home":2,"away":0,"minute":53}"#])
+            let page = try await bob.get(path).text
+            let row = "<td data-label=\"Now\">52</td>"
+            for words in ["On the cards now", ">Proposed</h2>", "1 : 0 → 2 : 0", ">minute<", row] {
+                #expect(page.contains(words), "\(words): \(page)")
+            }
+            #expect(!page.contains(">away<"), "it does not change: \(page)")
+            let room = try await bob.get("/console/names/match-1").text
+            #expect(room.contains(">Approve</button>") && room.contains("home 1 → 2, minute 52 → 53"), "\(room)")
+            let own = try await ann.get("/console/names/match-1").text
+            #expect(own.contains(">Withdraw</button>") && !own.contains(">Approve</button>"), "\(own)")
+            #expect(room.contains(#"name="after" value="\#(before)""#), "\(room)")
+            let request = try await gateway.send("GET", "/api/proposals/\(id)").string("request")
+            let fields: KeyValuePairs = [
+                "csrf": try await bob.formToken(), "to": "approve", "request": request, "after": before, "from": "room",
+            ]
+            let approved = try await bob.post(path, fields)
+            #expect(approved.header("location") == "/console/names/match-1?notice=approved", "\(approved.text)")
+            let push = try await ann.get("/console/pushes/\(id)").text
+            #expect(push.contains("<dt>approved by</dt>") && push.contains(">bob</a>"), "\(push)")
+            let list = try await bob.get("/console/proposals?state=over").text
+            #expect(list.contains("2 : 0"), "\(list)")
         }
     }
 }
