@@ -48,7 +48,12 @@ function localTimes(root) {
     const text = date.toLocaleString(undefined, {
       year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short",
     });
-    if (time.classList.contains("ago")) {
+    if (time.classList.contains("clock")) {
+      const isToday = date.toDateString() === new Date(Date.now() + clock).toDateString();
+      const day = isToday ? {} : { month: "short", day: "numeric" };
+      time.textContent = date.toLocaleString(undefined, { ...day, hour: "2-digit", minute: "2-digit", second: "2-digit" });
+      time.title = text;
+    } else if (time.classList.contains("ago")) {
       if (time.title.endsWith("UTC")) time.title = text;
     } else if (time.textContent.endsWith("UTC")) {
       time.title = time.textContent;
@@ -423,11 +428,6 @@ function compose(form) {
   toggle();
 }
 
-// The boxes of a list. Without the script the link loads the page again with all of them checked.
-function bulk(form) {
-  const boxes = [...document.querySelectorAll(`input[name=entry][form=${form.id}]`)];
-  const link = form.querySelector("[data-all]");
-  const show = () => {
 // The names that begin with what somebody types, for a list of suggestions.
 function suggest(field, list) {
   let naming = 0;
@@ -475,6 +475,11 @@ function days(form) {
   form.addEventListener("submit", () => { zone.value = from.value || to.value ? own() : ""; });
 }
 
+// The boxes of a list. Without the script the link loads the page again with all of them checked.
+function bulk(form) {
+  const boxes = [...document.querySelectorAll(`input[name=entry][form=${form.id}]`)];
+  const link = form.querySelector("[data-all]");
+  const show = () => {
     const count = boxes.filter((box) => box.checked).length;
     form.querySelector("[data-chosen]").textContent = count ? `${count} chosen` : "";
     link.textContent = count === boxes.length ? "Choose none" : "Choose all on this page";
@@ -513,13 +518,13 @@ document.addEventListener("DOMContentLoaded", () => {
   for (const element of document.querySelectorAll("[data-live]")) live(element);
   for (const form of document.querySelectorAll("form[data-draft]")) compose(form);
   for (const form of document.querySelectorAll("form[data-bulk]")) bulk(form);
+  for (const form of document.querySelectorAll("form.go")) goTo(form);
+  for (const form of document.querySelectorAll("form.filters:has(.zone)")) days(form);
   // A way back must not show a secret again: the browser may keep the page.
   const once = document.querySelectorAll("[data-once]");
   addEventListener("pagehide", () => once.forEach((part) => { part.textContent = "not shown again"; }));
   // A second click on the way sends nothing.
   document.addEventListener("submit", (event) => {
-  for (const form of document.querySelectorAll("form.go")) goTo(form);
-  for (const form of document.querySelectorAll("form.filters:has(.zone)")) days(form);
     const form = event.target;
     if (form.matches(".out")) sessionStorage.clear();
     if (form.dataset.sent) { event.preventDefault(); return; }

@@ -34,9 +34,10 @@ enum ActionsPage {
             values([
                 "actions": rows, "empty": rows.isEmpty ? true : nil, "isPart": page.next == nil ? nil : true,
                 "wantedName": query.name() ?? "", "wantedCredential": query.text("credential") ?? "",
-                "from": query.text("from") ?? "", "to": query.text("to") ?? "",
+                "range": days.shown,
                 "choices": Options.list(choices, chosen: query["action"]),
-                "pager": Pager.values(visit, next: page.next, keeping: ["action", "name", "credential", "from", "to"]),
+                "pager": Pager.values(
+                    visit, next: page.next, keeping: ["action", "name", "credential", "from", "to", "zone"]),
             ]))
     }
 

@@ -4,7 +4,7 @@ import StrictJSON
 
 /// Devices that pushes gave up, as dead letters.
 enum DeadPage {
-    private static let filters = ["name", "from", "to"]
+    private static let filters = ["name", "from", "to", "zone"]
 
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let (days, wanted) = (DayRange(visit.query), visit.query.name())
@@ -43,7 +43,7 @@ enum DeadPage {
             values([
                 "letters": rows, "empty": rows.isEmpty ? true : nil, "isPart": page.next == nil ? nil : true,
                 "total": Shown.count(first.total, "push", "pushes"), "name": wanted ?? "",
-                "from": visit.query.text("from") ?? "", "to": visit.query.text("to") ?? "", "bulk": bulk,
+                "range": days.shown, "bulk": bulk,
                 "pager": Pager.values(visit, next: page.next, keeping: filters),
             ]))
     }

@@ -154,21 +154,39 @@ extension Export {
     }
 }
 
-/// The days of a filter, both included, in UTC. A link may have times in place of days. The end is then left out of the
-/// range.
+/// The days of a filter, both included: of the zone in the address, or in UTC. A link may have times in place of days.
+/// The end is then left out of the range.
 struct DayRange {
     /// The first time and the last, in the API's form. Nil: no limit.
     let from: String?
     let to: String?
     /// Whether the fields of a page can show them: a browser leaves a field of a day empty for anything else.
     let isOfDays: Bool
+    private let first, last, zone: String
+    private let zoneName: String
 
     init(_ query: Form) {
         let (first, last) = (query.text("from"), query.text("to"))
-        from = first.flatMap { Self.day($0) ?? TimeText.parse($0) }.map { TimeText.plainText($0) }
-        to = last.flatMap { text in Self.day(text).map { $0 + 86_400_000 } ?? TimeText.parse(text) }
+        (self.first, self.last, zone) = (first ?? "", last ?? "", query.text("zone") ?? "")
+        // Minutes from local time to UTC at both ends, as a browser counts: the clocks may change in between.
+        let read = zone.split(separator: ",").map { Int64($0).flatMap { abs($0) <= 900 ? $0 : nil } }
+        let zones = (1...2).contains(read.count) ? read.compactMap(\.self) : []
+        let (before, after) = (60_000 * (zones.first ?? 0), 60_000 * (zones.last ?? 0))
+        from = first.flatMap { Self.day($0).map { $0 + before } ?? TimeText.parse($0) }.map { TimeText.plainText($0) }
+        to = last.flatMap { text in Self.day(text).map { $0 + 86_400_000 + after } ?? TimeText.parse(text) }
             .map { TimeText.plainText($0) }
+        zoneName = zones.first.map(Self.zoneName) ?? "UTC"
         isOfDays = [first, last].allSatisfy { $0.flatMap(Self.day) != nil || $0 == nil }
+    }
+
+    /// For the fields of a page.
+    var shown: Values { ["from": first, "to": last, "zone": zone, "zoneName": zoneName] }
+
+    /// `UTC+1`, `UTC-3:30`
+    private static func zoneName(_ minutes: Int64) -> String {
+        let (hours, rest) = abs(minutes).quotientAndRemainder(dividingBy: 60)
+        let text = "\(hours)" + (rest == 0 ? "" : rest < 10 ? ":0\(rest)" : ":\(rest)")
+        return minutes == 0 ? "UTC" : "UTC\(minutes < 0 ? "+" : "-")\(text)"
     }
 
     private static func day(_ text: String) -> Int64? {

@@ -12,7 +12,7 @@ enum FollowersPage {
 
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let (name, wanted, days) = (visit.parameter("name"), visit.query.text("device"), DayRange(visit.query))
-        let (path, keys) = ("/api/activities/\(Form.encoded(name))/channels", ["device", "from", "to"])
+        let (path, keys) = ("/api/activities/\(Form.encoded(name))/channels", ["device", "from", "to", "zone"])
         @Sendable func fits(_ follower: JSONObject) -> Bool {
             guard wanted.map({ follower.text("channel")?.hasPrefix($0) ?? false }) ?? true else { return false }
             let at = follower["registered_at_ms"].flatMap { try? $0.integer() }.map { TimeText.text(Int64($0)) }
@@ -36,7 +36,7 @@ enum FollowersPage {
             values([
                 "of": name, "namePath": RoomPage.path(name), "action": visit.request.path,
                 "followers": rows, "empty": rows.isEmpty ? true : nil, "isPart": page.next == nil ? nil : true,
-                "device": wanted ?? "", "from": visit.query.text("from") ?? "", "to": visit.query.text("to") ?? "",
+                "device": wanted ?? "", "range": days.shown,
                 "mayOpen": mayOpen ? true : nil, "pager": Pager.values(visit, next: page.next, keeping: keys),
             ]))
     }

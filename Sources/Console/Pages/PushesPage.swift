@@ -31,13 +31,13 @@ enum PushesPage {
             "pushes", "Pushes",
             values([
                 "pushes": rows, "empty": rows.isEmpty ? true : nil, "isPart": page.next == nil ? nil : true,
-                "name": query.name() ?? "", "from": query.text("from") ?? "", "to": query.text("to") ?? "",
+                "name": query.name() ?? "", "range": days.shown,
                 "span": days.isOfDays ? nil : days.words,
                 "person": person ?? "",
                 "events": Options.list(["", "start", "update", "end"], chosen: query["event"], empty: "Any event"),
                 "states": Options.list([""] + states, chosen: query["state"], empty: "Any state"),
                 "pager": Pager.values(
-                    visit, next: page.next, keeping: ["name", "state", "event", "from", "to", "person"]),
+                    visit, next: page.next, keeping: ["name", "state", "event", "from", "to", "zone", "person"]),
             ]))
     }
 }

@@ -4,7 +4,7 @@ import StrictJSON
 
 /// Pushes that wait for their time, or are over.
 enum SchedulesPage {
-    private static let filters = ["state", "name", "from", "to"]
+    private static let filters = ["state", "name", "from", "to", "zone"]
 
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let isFinished = visit.query["state"] == "finished"
@@ -49,7 +49,7 @@ enum SchedulesPage {
                 "schedules": rows, "empty": rows.isEmpty ? true : nil, "isFinished": isFinished ? true : nil,
                 "isWaiting": isFinished ? nil : true,
                 "isPart": page.next == nil ? nil : true, "bulk": bulk, "wantedName": wanted ?? "",
-                "from": visit.query.text("from") ?? "", "to": visit.query.text("to") ?? "",
+                "range": days.shown,
                 "isFiltered": wanted != nil || days.from != nil || days.to != nil ? true : nil,
                 "pager": Pager.values(visit, next: page.next, keeping: filters, as: "start"),
             ]))
