@@ -11,7 +11,7 @@ struct Visit: Sendable {
     /// The parameters of the path, decoded.
     let parameters: [String: String]
     let query: Form
-    let form: Form
+    var form: Form
     /// Why the form was refused that was sent from this page.
     var refusal: ConsoleFailure?
 

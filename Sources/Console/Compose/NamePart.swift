@@ -24,7 +24,8 @@ struct NamePart {
         let isFilled = !form.has("state") || form["filled"] == "yes" && form["state"] == form["state_before"]
         if isFilled {
             let last = standing.state(visit.now)
-            form["state"] = last.map { JSONLayout.lines($0) } ?? Self.nothing
+            // An end needs no state: without one the card ends as it stands.
+            form["state"] = last.map { JSONLayout.lines($0) } ?? (compose.event == "end" ? "" : Self.nothing)
         }
         let fields = await SchemaFields.find(visit, compose, known: activity?.attributesType)
         let fresh = Basis(standing, now: visit.now)

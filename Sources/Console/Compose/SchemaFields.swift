@@ -102,6 +102,8 @@ struct SchemaFields {
             guard (try? JSONDocument(value)) != nil else { return nil }
             state[field.key] = value
         }
+        // An end without a state stays without one.
+        if state.members.isEmpty, form.text("state") == nil { return nil }
         return state.text
     }
 

@@ -37,7 +37,8 @@ enum DeadPage {
             [
                 .init(word: "retry", title: "Retry the chosen"),
                 .init(word: "drop", title: "Drop the chosen", isDanger: true),
-            ], of: rows, keeping: filters, hasMore: page.next != nil)
+            ] + (isReplaced.isEmpty ? [] : [.init(word: "drop-replaced", title: "Drop all replaced", isDanger: true)]),
+            of: rows, keeping: filters, hasMore: page.next != nil)
         return visit.page(
             "dead", "Dead letters",
             values([
@@ -69,13 +70,45 @@ enum DeadPage {
             : Bulk.Words(
                 verb: "Drop", done: "dropped", one: "dead letter", many: "dead letters",
                 sentence: "The lists of devices that these pushes gave up are deleted. They cannot be retried then.")
-        return try await Bulk(visit: visit, back: "/console/dead").run(words) {
-            try await visit.all { try await list(visit, after: $0, limit: 1_000) }.map(\.pushID)
+        var visit = visit
+        // The button is about all letters of the filter, without boxes.
+        let isOfReplaced = visit.form["do"] == "drop-replaced"
+        if isOfReplaced { visit.form["every"] = "yes" }
+        let replaced = await Replaced(visit)
+        return try await Bulk(visit: visit, back: "/console/dead").run(words) { [visit] in
+            let letters = try await visit.all { try await list(visit, after: $0, limit: 1_000) }
+            guard isOfReplaced else { return letters.map(\.pushID) }
+            var found: [String] = []
+            for letter in letters where await replaced.isReplaced(letter) { found.append(letter.pushID) }
+            return found
         } label: {
             ($0, "/console/pushes/\(Form.encoded($0))")
-        } _: { id in
+        } _: { [visit] id in
             let path = "/api/dead/\(Form.encoded(id))"
             if isRetry { try await visit.call("POST", path + "/retry") } else { try await visit.call("DELETE", path) }
         }
+    }
+}
+
+/// Tells which dead letters are of no use: their names had a newer push, so the gateway retries them no more.
+private actor Replaced {
+    private let visit: Visit
+    /// The newest push of each name that was asked for.
+    private var newest: [String: NewestPushAnswer?] = [:]
+
+    init(_ visit: Visit) async { self.visit = visit }
+
+    func isReplaced(_ letter: DeadLetterAnswer) async -> Bool {
+        if newest[letter.name] == nil {
+            let path = "/api/activities/\(Form.encoded(letter.name))"
+            let activity: ActivityAnswer? = try? await visit.find(path)
+            newest[letter.name] = .some(activity?.newestPush)
+        }
+        guard let newest = newest[letter.name] ?? nil, newest.pushID != letter.pushID,
+            let ledger: LedgerAnswer = try? await visit.find("/api/push/\(Form.encoded(letter.pushID))"),
+            let own = TimeText.parse(ledger.createdAt), let other = TimeText.parse(newest.acceptedAt)
+        else { return false }
+        // Two pushes may have the same millisecond.
+        return other >= own
     }
 }

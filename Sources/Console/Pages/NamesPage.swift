@@ -36,7 +36,7 @@ enum NamesPage {
                 "contains": query.text("contains") ?? "",
                 "note": page.note, "sorts": Options.list(NameSorting.choices, chosen: query["sort"]),
                 "shows": Options.list(choices, chosen: query["show"]),
-                "pager": Pager.values(visit, next: page.next, keeping: ["contains", "show"]),
+                "pager": Pager.values(visit, next: page.next, keeping: ["contains", "show", "sort"]),
             ]))
     }
 

@@ -49,17 +49,22 @@ enum QuarantinePage {
     /// Decides about all places that were chosen.
     private static func decideMany(_ visit: Visit) async throws -> ConsoleResponse {
         let isRelease = visit.form["do"] == "release"
+        let page: QuarantineAnswer = try await visit.get("/api/quarantine", query: "limit=\(most)")
+        let all = page.names.filter { fits($0.name ?? $0.attributesType, visit.form.text("name")) }
+        let chosen = Set(visit.form["every"] == "yes" ? all.map(\.word) : visit.form.values("entry"))
+        let count = all.reduce(0) { $0 + (chosen.contains($1.word) ? $1.tokens : 0) }
+        let tokens = Shown.count(count, "token", "tokens")
         let words =
             isRelease
             ? Bulk.Words(
-                verb: "Release", done: "released", one: "name", many: "names",
-                sentence: "The next pushes go to their quarantined tokens again.", isSafe: true)
+                verb: "Release", done: "released", one: "name’s tokens", many: "names’ tokens",
+                sentence: "The next pushes go to their quarantined tokens again: \(tokens).", isSafe: true)
             : Bulk.Words(
-                verb: "Discard", done: "discarded", one: "name", many: "names",
-                sentence: "Their quarantined tokens are pruned. Their devices get nothing until they register again.")
+                verb: "Discard", done: "discarded", one: "name’s tokens", many: "names’ tokens",
+                sentence: "\(tokens) in quarantine are pruned, the names stay. Their devices get nothing until they "
+                    + "register again.")
         return try await Bulk(visit: visit, back: "/console/quarantine").run(words) {
-            let page: QuarantineAnswer = try await visit.get("/api/quarantine", query: "limit=\(most)")
-            return page.names.filter { fits($0.name ?? $0.attributesType, visit.form.text("name")) }.map(\.word)
+            all.map(\.word)
         } label: { word in
             let (key, place) = QuarantinedAnswer.parts(word)
             return (place, key == "name" ? RoomPage.path(place) : nil)

@@ -26,6 +26,9 @@ enum RoomPage {
         let isClosed = standing.activity?.ended == true
         form["event"] = visit.query.text("event") ?? (isClosed ? "start" : "update")
         form["alert_sound"] = "on"
+        if form["event"] == "start" {
+            form["attributes_type"] = await SchemaFields.type(of: name, standing.activity, visit) ?? ""
+        }
         return try await page(visit, Draft(id: Draft.newID(), form: form), ComposeCheck(), standing: standing)
     }
 

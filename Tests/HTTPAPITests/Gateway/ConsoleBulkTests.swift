@@ -84,9 +84,9 @@ import Testing
             for word in ["release", "discard"] {
                 let fields = [("csrf", token), ("do", word)] + places
                 let question = try await browser.post("/console/quarantine", fields)
-                #expect(question.text.contains("2 names?"), "\(question.text)")
+                #expect(question.text.contains("2 names’ tokens?"), "\(question.text)")
                 let done = try await browser.post("/console/quarantine", fields + [("confirmed", "yes")])
-                #expect(done.status == 200 && done.text.contains("names \(word)"), "\(done.text)")
+                #expect(done.status == 200 && done.text.contains("names’ tokens \(word)"), "\(done.text)")
             }
             let secret = try await CredentialTests.create(gateway, #"{"id":"look","scopes":["read"]}"#)
             var reader = ConsoleBrowser(gateway)

@@ -126,7 +126,7 @@ extension Alarm.Kind {
     public static let webhook = Alarm.Kind(
         "webhook", title: "Webhook", log: "the app's webhook does not take events: they are kept for a while",
         meaning: "The webhook answers no 2xx. Events wait for it.", ends: "It ends with the first event it takes.",
-        isQueued: false)
+        page: ("/console/events", "Decide in Events"), isQueued: false)
 }
 
 extension WebhookFailure {
