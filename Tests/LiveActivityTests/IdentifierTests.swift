@@ -15,6 +15,23 @@ import Testing
         #expect(UUIDBytes(bytes: uuid.bytes + [0]) == nil)
     }
 
+    @Test func `a UUID is read from bytes that are not in one piece`() throws {
+        let uuid = try #require(UUIDBytes("01234567-89ab-cdef-0123-456789abcdef"))
+        #expect(UUIDBytes("x01234567-89ab-cdef-0123-456789abcdefx".dropFirst().dropLast()) == uuid)
+        #expect(UUIDBytes(bytes: uuid.bytes.lazy.map { $0 }) == uuid)
+        #expect(UUIDBytes(bytes: ([9] + uuid.bytes + [9])[1...16]) == uuid)
+        #expect(UUIDBytes(bytes: EmptyCollection()) == nil)
+    }
+
+    @Test func `random numbers that many threads take are given once`() async {
+        let each = 5_000
+        let all = await withTaskGroup(of: [UUIDBytes].self) { group in
+            for _ in 0..<8 { group.addTask { (0..<each).map { _ in .random() } } }
+            return await group.reduce(into: Set<UInt64>()) { all, some in all.formUnion(some.flatMap { [$0.high, $0.low] }) }
+        }
+        #expect(all.count == 2 * 8 * each)
+    }
+
     @Test(arguments: [
         "", "-", "0123456789abcdef0123456789abcdef", "{01234567-89ab-cdef-0123-456789abcdef}",
         "01234567-89ab-cdef-0123-456789abcde", "01234567-89ab-cdef-0123-456789abcdeff",

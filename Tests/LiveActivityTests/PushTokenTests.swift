@@ -27,6 +27,9 @@ import Testing
         #expect(Hex.decode(Hex.encode(all)) == all)
         #expect(Hex.decode(Hex.encode(all).uppercased()) == all)
         #expect(Hex.encode(all[250...]) == "fafbfcfdfeff")
+        // Not in one piece of memory.
+        #expect(Hex.encode(all.lazy.map { $0 }) == Hex.encode(all) && Hex.encode(EmptyCollection()) == "")
+        #expect(Hex.decode("x00fFA9é".dropFirst().dropLast()) == [0, 0xFF, 0xA9])
         for bad in ["0", "0g", "0x", " 00", "00 ", "é0", "0\0", "/0", ":0", "@0", "G0", "`0"] {
             #expect(Hex.decode(bad) == nil, "\(bad)")
         }

@@ -5,9 +5,9 @@ public struct UUIDBytes: Hashable, Sendable, CustomStringConvertible {
 
     public init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
 
-    /// A random (version 4) UUID from the system's generator.
+    /// A random (version 4) UUID that nobody can guess.
     public static func random() -> UUIDBytes {
-        UUIDBytes(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max)).ofVersion(4)
+        UUIDBytes(high: RandomNumbers.next(), low: RandomNumbers.next()).ofVersion(4)
     }
 
     /// A UUID of version 8, made by the application: the first 16 bytes of a digest.
@@ -23,8 +23,8 @@ public struct UUIDBytes: Hashable, Sendable, CustomStringConvertible {
 
     /// A UUID of version 7, which sorts by its time (epoch ms) and then by its index.
     public static func ordered(at time: Int64, index: Int) -> UUIDBytes {
-        let high = UInt64(truncatingIfNeeded: time) << 16 | 0x7000 | UInt64(min(max(index, 0), 0xFFF))
-        return UUIDBytes(high: high, low: random().low)
+        let high = UInt64(truncatingIfNeeded: time) << 16 | UInt64(min(max(index, 0), 0xFFF))
+        return UUIDBytes(high: high, low: RandomNumbers.next()).ofVersion(7)
     }
 
     /// An ordered UUID with the start of a digest in place of index and chance.
@@ -38,21 +38,23 @@ public struct UUIDBytes: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads the 36-character text form in either case; nil for anything else.
     public init?(_ text: some StringProtocol) {
-        // Two numbers in place of an array, because every call of the gateway reads and writes UUIDs.
+        guard let words = text.utf8.withBytes(Self.words) else { return nil }
+        self.init(high: words.high, low: words.low)
+    }
+
+    private static func words(_ text: UnsafeBufferPointer<UInt8>) -> (high: UInt64, low: UInt64)? {
+        guard text.count == textLength else { return nil }
         var words: (high: UInt64, low: UInt64) = (0, 0)
-        var position = 0
-        for byte in text.utf8 {
-            defer { position += 1 }
-            if Self.isDash(position) {
+        for (position, byte) in text.enumerated() {
+            if isDash(position) {
                 guard byte == UInt8(ascii: "-") else { return nil }
                 continue
             }
-            guard position < Self.textLength, let digit = Hex.value(byte) else { return nil }
+            guard let digit = Hex.value(byte) else { return nil }
             words.high = words.high << 4 | words.low >> 60
             words.low = words.low << 4 | UInt64(digit)
         }
-        guard position == Self.textLength else { return nil }
-        self.init(high: words.high, low: words.low)
+        return words
     }
 
     private static let textLength = 36
@@ -66,11 +68,9 @@ public struct UUIDBytes: Hashable, Sendable, CustomStringConvertible {
 
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == 16 else { return nil }
-        var words: (UInt64, UInt64) = (0, 0)
-        for (index, byte) in bytes.enumerated() {
-            if index < 8 { words.0 = words.0 << 8 | UInt64(byte) } else { words.1 = words.1 << 8 | UInt64(byte) }
-        }
-        self.init(high: words.0, low: words.1)
+        var words: (high: UInt64, low: UInt64) = (0, 0)
+        withUnsafeMutableBytes(of: &words) { $0.copyBytes(from: bytes) }
+        self.init(high: UInt64(bigEndian: words.high), low: UInt64(bigEndian: words.low))
     }
 
     public var description: String {

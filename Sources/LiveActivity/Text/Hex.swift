@@ -14,33 +14,29 @@ public enum Hex {
     @inlinable public static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 &+ value : 0x57 &+ value }
 
     /// The bytes that hex digits stand for. Nil when the text has an odd length or another character than a hex digit.
-    public static func decode(_ text: some StringProtocol) -> [UInt8]? {
-        let digits = text.utf8
+    public static func decode(_ text: some StringProtocol) -> [UInt8]? { text.utf8.withBytes(decode) }
+
+    private static func decode(_ digits: UnsafeBufferPointer<UInt8>) -> [UInt8]? {
         guard digits.count.isMultiple(of: 2) else { return nil }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(digits.count / 2)
-        var high: UInt8?
-        for digit in digits {
-            guard let nibble = value(digit) else { return nil }
-            if let first = high {
-                bytes.append(first << 4 | nibble)
-                high = nil
-            } else {
-                high = nibble
+        let length = digits.count / 2
+        let bytes = [UInt8](unsafeUninitializedCapacity: length) { bytes, count in
+            while count < length, let high = value(digits[2 * count]), let low = value(digits[2 * count + 1]) {
+                bytes[count] = high << 4 | low
+                count += 1
             }
         }
-        return bytes
+        return bytes.count == length ? bytes : nil
     }
 
-    public static func encode(_ bytes: some Collection<UInt8>) -> String {
-        String(unsafeUninitializedCapacity: bytes.count * 2) { buffer in
-            var position = 0
-            for byte in bytes {
-                buffer[position] = digit(byte >> 4)
-                buffer[position + 1] = digit(byte & 0xF)
-                position += 2
+    public static func encode(_ bytes: some Collection<UInt8>) -> String { bytes.withBytes(encode) }
+
+    private static func encode(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
+        String(unsafeUninitializedCapacity: bytes.count * 2) { digits in
+            for (position, byte) in bytes.enumerated() {
+                digits[2 * position] = digit(byte >> 4)
+                digits[2 * position + 1] = digit(byte & 0xF)
             }
-            return position
+            return bytes.count * 2
         }
     }
 }

@@ -37,17 +37,20 @@ extension StringProtocol {
 
     /// The text with some ASCII bytes written as `%XX`.
     public func percentEncoded(_ isEncoded: (UInt8) -> Bool) -> String {
-        guard utf8.contains(where: isEncoded) else { return String(self) }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(utf8.count + 8)
-        for byte in utf8 {
-            if isEncoded(byte) {
-                bytes += Array("%\(Hex.encode([byte]).uppercased())".utf8)
-            } else {
-                bytes.append(byte)
+        utf8.withBytes { text in
+            // Most texts stay as they are.
+            guard text.contains(where: isEncoded) else { return nil }
+            var bytes: [UInt8] = []
+            bytes.reserveCapacity(text.count + 8)
+            for byte in text {
+                if isEncoded(byte) {
+                    bytes += "%\(Hex.encode([byte]).uppercased())".utf8
+                } else {
+                    bytes.append(byte)
+                }
             }
-        }
-        return String(decoding: bytes, as: UTF8.self)
+            return String(decoding: bytes, as: UTF8.self)
+        } ?? String(self)
     }
 
     /// The text with each `%XX` as its byte.
@@ -73,6 +76,13 @@ extension StringProtocol {
     /// The same for a name or value of a query or a form, where `+` is a space.
     public var formDecoded: String? {
         String(decoding: utf8.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }, as: UTF8.self).percentDecoded
+    }
+}
+
+extension Collection<UInt8> {
+    /// Lends the bytes in one piece of memory. A loop over it is several times as fast as one over a generic collection.
+    func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        withContiguousStorageIfAvailable(body) ?? Array(self).withUnsafeBufferPointer(body)
     }
 }
 
