@@ -7,7 +7,7 @@ public struct FieldReader<Body>: Fields {
     init(_ object: JSONObject) { self.object = object }
 
     public mutating func always<Value: AnswerValue>(
-        _ name: String, _ path: KeyPath<Body, Value>, _ shape: () -> Shape, or missing: Value?
+        _ name: String, _ read: (Body) -> Value, _ shape: () -> Shape, or missing: Value?
     ) throws(JSONError) -> Value {
         if let missing, object[name] == nil { return missing }
         return try Value(answer: object.required(name))
@@ -15,7 +15,7 @@ public struct FieldReader<Body>: Fields {
 
     /// Null is as good as absent.
     public mutating func perhaps<Value: AnswerValue>(
-        _ name: String, _ path: KeyPath<Body, Value?>, _ shape: () -> Shape, isNull: Bool
+        _ name: String, _ read: (Body) -> Value?, _ shape: () -> Shape, isNull: Bool
     ) throws(JSONError) -> Value? {
         guard let value = object[name], value.kind != .null else { return nil }
         return try Value(answer: value)
@@ -23,7 +23,7 @@ public struct FieldReader<Body>: Fields {
 
     public mutating func constant(_ name: String, _ value: JSON, _ shape: Shape?) throws(JSONError) {}
 
-    public mutating func part<Part: AnswerBody>(_ path: KeyPath<Body, Part>) throws(JSONError) -> Part {
+    public mutating func part<Part: AnswerBody>(_ read: (Body) -> Part) throws(JSONError) -> Part {
         var fields = FieldReader<Part>(object)
         return try Part(&fields)
     }

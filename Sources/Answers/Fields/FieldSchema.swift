@@ -11,7 +11,7 @@ public struct FieldSchema<Body>: Fields {
     init() {}
 
     public mutating func always<Value: AnswerValue>(
-        _ name: String, _ path: KeyPath<Body, Value>, _ shape: () -> Shape, or missing: Value?
+        _ name: String, _ read: (Body) -> Value, _ shape: () -> Shape, or missing: Value?
     ) -> Value {
         bodies += Value.answerBodies
         add(name, shape().schema(of: Value.answerSchema), isRequired: true)
@@ -19,7 +19,7 @@ public struct FieldSchema<Body>: Fields {
     }
 
     public mutating func perhaps<Value: AnswerValue>(
-        _ name: String, _ path: KeyPath<Body, Value?>, _ shape: () -> Shape, isNull: Bool
+        _ name: String, _ read: (Body) -> Value?, _ shape: () -> Shape, isNull: Bool
     ) -> Value? {
         bodies += Value.answerBodies
         let schema = shape().schema(of: Value.answerSchema)
@@ -31,7 +31,7 @@ public struct FieldSchema<Body>: Fields {
         add(name, shape.map { $0.schema(of: .object([])) } ?? ["const": value], isRequired: true)
     }
 
-    public mutating func part<Part: AnswerBody>(_ path: KeyPath<Body, Part>) -> Part {
+    public mutating func part<Part: AnswerBody>(_ read: (Body) -> Part) -> Part {
         var fields = FieldSchema<Part>()
         let part = Part(&fields)
         properties += fields.properties

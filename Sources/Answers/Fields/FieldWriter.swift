@@ -8,17 +8,17 @@ public struct FieldWriter<Body>: Fields {
     init(_ body: Body) { self.body = body }
 
     public mutating func always<Value: AnswerValue>(
-        _ name: String, _ path: KeyPath<Body, Value>, _ shape: () -> Shape, or missing: Value?
+        _ name: String, _ read: (Body) -> Value, _ shape: () -> Shape, or missing: Value?
     ) -> Value {
-        let value = body[keyPath: path]
+        let value = read(body)
         members.append(JSON.Member(name, value.answerJSON))
         return value
     }
 
     public mutating func perhaps<Value: AnswerValue>(
-        _ name: String, _ path: KeyPath<Body, Value?>, _ shape: () -> Shape, isNull: Bool
+        _ name: String, _ read: (Body) -> Value?, _ shape: () -> Shape, isNull: Bool
     ) -> Value? {
-        let value = body[keyPath: path]
+        let value = read(body)
         if let json = value?.answerJSON ?? (isNull ? .null : nil) { members.append(JSON.Member(name, json)) }
         return value
     }
@@ -27,8 +27,8 @@ public struct FieldWriter<Body>: Fields {
         members.append(JSON.Member(name, value))
     }
 
-    public mutating func part<Part: AnswerBody>(_ path: KeyPath<Body, Part>) -> Part {
-        let part = body[keyPath: path]
+    public mutating func part<Part: AnswerBody>(_ read: (Body) -> Part) -> Part {
+        let part = read(body)
         members += part.members
         return part
     }
