@@ -22,20 +22,20 @@ struct AccessRecord: Sendable {
     /// - Parameter leftOut: how many similar lines were left out before this one.
     func write(_ answer: Answer, bytesIn: Int, _ duration: Duration, leftOut: Int, to logger: Logger) {
         var metadata: Logger.Metadata = [
-            "operation": "\(operation)", "method": "\(method)", "route": "\(route)",
+            "operation": .string(operation), "method": .string(method), "route": .string(route),
             "status": .stringConvertible(answer.status), "ms": .stringConvertible(duration.milliseconds),
             "in": .stringConvertible(bytesIn), "out": .stringConvertible(answer.body.count),
         ]
-        if let app { metadata["app"] = "\(app)" }
-        if !answer.pushes.isEmpty { metadata["push"] = "\(answer.pushes.prefix(5).joined(separator: ","))" }
+        if let app { metadata["app"] = .string(app.rawValue) }
+        if !answer.pushes.isEmpty { metadata["push"] = .string(answer.pushes.prefix(5).joined(separator: ",")) }
         if !answer.warnings.isEmpty { metadata["warnings"] = "\(answer.warnings.prefix(5).joined(separator: "; "))" }
         if let caller {
-            metadata["credential"] = "\(caller.credential)"
-            metadata["address"] = "\(caller.address)"
+            metadata["credential"] = .string(caller.credential)
+            metadata["address"] = .string(caller.address)
         }
-        if let address { metadata["address"] = "\(address)" }
+        if let address { metadata["address"] = .string(address) }
         if leftOut > 0 { metadata["left_out"] = .stringConvertible(leftOut) }
-        if let cause { metadata["cause"] = "\(cause)" }
+        if let cause { metadata["cause"] = .string(cause) }
         logger.log(level: level(answer), "request", metadata: metadata)
     }
 

@@ -132,32 +132,28 @@ struct GuardedCall {
     /// Gives back what the call has taken of the gateway's capacity.
     func leave() { share?.giveBackAll() }
 
+    /// Only a check that waits has an `await` of its own, because that costs as much as most checks do.
     mutating func pass(_ checks: [RequestCheck]) async throws {
-        for next in checks { try await pass(next) }
-    }
-
-    private mutating func pass(_ next: RequestCheck) async throws {
-        switch next {
-        case .form: if let source { try source.responder.checkForm(source.request) }
-        case .route: try await findRoute()
-        case .caller: try await findCaller()
-        case .addressRate: try await checkAddressRate()
-        case .monitor: try checkMonitor()
-        case .access: try checkAccess()
-        case .credentialRate: try await checkCredentialRate()
-        case .rights: try await checkRights()
-        case .query: try readQuery()
-        case .body: try await readBody()
-        case .capacity: try takeCapacity()
-        }
-    }
-
-    private mutating func findRoute() async throws {
-        do throws(APIError) {
-            route = try match.get()
-        } catch {
-            if let source { try await source.responder.checkRate(source.address, served.configuration) }
-            throw error
+        for next in checks {
+            switch next {
+            case .form: if let source { try source.responder.checkForm(source.request) }
+            case .route:
+                do throws(APIError) {
+                    route = try match.get()
+                } catch {
+                    try await checkAddressRate()
+                    throw error
+                }
+            case .caller: try await findCaller()
+            case .addressRate: if try isCountedByAddress() { try await checkAddressRate() }
+            case .monitor: try checkMonitor()
+            case .access: try checkAccess()
+            case .credentialRate: if try isCountedByCredential() { try await checkCredentialRate() }
+            case .rights: if try needsNameOfPath() { try await checkNameOfPath() }
+            case .query: try readQuery()
+            case .body: try await readBody()
+            case .capacity: try takeCapacity()
+            }
         }
     }
 
@@ -184,12 +180,15 @@ struct GuardedCall {
         found = (app, credential)
     }
 
+    /// Servers have `requests_per_credential`: all of a publisher's calls may come from one address.
+    private func isCountedByAddress() throws(APIError) -> Bool {
+        let endpoint = try endpoint().endpoint
+        return endpoint.access == .anyone ? endpoint.isLimited : found?.credential.isFromApp ?? true
+    }
+
     private func checkAddressRate() async throws {
         guard let source else { return }
-        let endpoint = try endpoint().endpoint
-        // Servers have `requests_per_credential`: all of a publisher's calls may come from one address.
-        let isCounted = endpoint.access == .anyone ? endpoint.isLimited : found?.credential.isFromApp ?? true
-        if isCounted { try await source.responder.checkRate(source.address, served.configuration) }
+        try await source.responder.checkRate(source.address, served.configuration)
     }
 
     private func checkMonitor() throws(APIError) {
@@ -212,26 +211,37 @@ struct GuardedCall {
         if let source { publisher = Publisher(credential: found.credential.id, address: source.address.text) }
     }
 
+    /// The app secret is in every device: as one caller they would shut out each other.
+    private func isCountedByCredential() throws(APIError) -> Bool {
+        guard served.configuration.requestsPerCredential > 0 else { return false }
+        return try !caller().credential.isFromApp
+    }
+
     private func checkCredentialRate() async throws {
+        guard let source else { return }
         let (app, credential) = try caller()
-        let most = served.configuration.requestsPerCredential
-        // The app secret is in every device: as one caller they would shut out each other.
-        guard let source, !credential.isFromApp, most > 0 else { return }
         let subject = "credential \(app.app.key) \(credential.id)"
+        let most = served.configuration.requestsPerCredential
         if let seconds = await source.responder.rates.wait(subject, perSecond: most) {
             throw APIError.tooFast("the credential '\(credential.id)'", seconds)
         }
     }
 
-    /// Whether a credential has the right to a call, as far as its path tells. Handlers look at names in bodies.
+    /// Whether the credential, which has the scope, is for some names alone. Handlers look at names in bodies.
+    /// - Throws: 403
+    private func needsNameOfPath() throws(APIError) -> Bool {
+        guard case .issued(let grant) = try caller().credential else { return false }
+        let endpoint = try endpoint().endpoint
+        guard !grant.scopes.isDisjoint(with: endpoint.scopes) else {
+            throw .missingScope(grant, endpoint.scope)
+        }
+        return grant.namePrefix != nil
+    }
+
     /// - Throws: 403; 404 for a push or a schedule of a name that the credential is not for.
-    private func checkRights() async throws {
+    private func checkNameOfPath() async throws {
         let ((endpoint, parameters), (app, credential)) = (try endpoint(), try caller())
         guard case .issued(let grant) = credential else { return }
-        guard !grant.scopes.isDisjoint(with: endpoint.scopes) else {
-            throw APIError.missingScope(grant, endpoint.scope)
-        }
-        guard grant.namePrefix != nil else { return }
         if let text = parameters["name"] {
             // A text that is no name gets its 400 from the handler.
             if let name = try? ActivityName(text), !grant.covers(name) { throw APIError.otherNames(grant) }

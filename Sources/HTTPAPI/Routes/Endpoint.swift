@@ -312,6 +312,9 @@ extension Endpoint {
         return Dictionary(grouping: groups) { $0[0].segments.count }
     }()
 
+    /// `all` by the pattern, for patterns without parameters.
+    static let byPath = Dictionary(grouping: all.filter { !$0.pattern.utf8.contains(UInt8(ascii: "{")) }, by: \.pattern)
+
     func matches(_ components: [String]) -> Bool {
         components.count == segments.count
             && zip(segments, components).allSatisfy { segment, component in

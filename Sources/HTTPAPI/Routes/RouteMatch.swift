@@ -17,6 +17,12 @@ enum RouteMatch: Sendable {
     }
 
     private static func find(_ method: String, _ path: Substring, _ foreign: [ForeignAPI]) -> RouteMatch {
+        // HEAD is GET without the body of the response.
+        let wanted = method == "HEAD" ? "GET" : method
+        // The usual call has a path without parameters, which no other service's API describes better.
+        if let endpoint = Endpoint.byPath[String(path)]?.first(where: { $0.method == wanted }) {
+            return .found(endpoint, parameters: [:])
+        }
         // Split by bytes, because a path may hold UTF-8 that is not percent-encoded.
         var parts = path.parts(between: UInt8(ascii: "/"))
         guard parts.first?.isEmpty == true else { return .notFound(isName: false) }
@@ -35,8 +41,6 @@ enum RouteMatch: Sendable {
         let first = candidates[0]
         // Accept one spelling only for paths that need no secret, because proxies block these by their path.
         guard first.access != .anyone || path == first.pattern[...] else { return .notFound(isName: false) }
-        // HEAD is GET without the body of the response.
-        let wanted = method == "HEAD" ? "GET" : method
         guard let endpoint = candidates.first(where: { $0.method == wanted }) else {
             if let unserved = unserved(first) { return unserved }
             let methods = candidates.map(\.method)

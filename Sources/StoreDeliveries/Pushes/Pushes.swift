@@ -169,8 +169,9 @@ public struct Pushes: Sendable {
     }
 
     private func confirm(_ app: AppKey, _ publish: Publish, _ id: PushID) async throws(StoreError) {
+        guard let replicas else { return }
         let tag = keys.tag(app, publish.name)
-        try await replicas?.confirm(
+        try await replicas.confirm(
             push: keys.push(tag, id), life: keys.retention,
             small: (id, keys.name(tag), keys.nameRetention, keys.keptPushes(tag, id)),
             elsewhere: index.proofs(app, id, publish.name) + [
