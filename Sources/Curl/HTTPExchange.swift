@@ -56,9 +56,10 @@ final class HTTPExchange: Sendable {
                     easy.handle, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: $0.baseAddress))
             }
             try EasyHandle.check(code, CURLOPT_COPYPOSTFIELDS)
-        case .stream(let next):
+        case .stream(let next, let length):
             // An upload of unknown length is chunked in HTTP/1.1.
             try easy.set(CURLOPT_UPLOAD, 1)
+            if let length { try easy.set(CURLOPT_INFILESIZE_LARGE, offset: length) }
             try state.attach(upload: next, to: easy)
         }
         try easy.set(CURLOPT_CUSTOMREQUEST, request.method)

@@ -270,6 +270,28 @@ import Testing
         }
     }
 
+    @Test func `an upload is as long as the file was at its beginning`() throws {
+        let line = Array("{\"channel\":\"k1\",\"token\":\"aa01\"}\n".utf8)
+        let lines = Array(repeatElement(line, count: 20_000).joined())
+        func upload(_ bytes: [UInt8], lengthMeanwhile: Int? = nil) throws -> (length: Int?, sent: Int) {
+            var (length, sent): (Int?, Int) = (nil, 0)
+            try Self.file(bytes) { path in
+                let source = try ImportSource(path: path, format: nil, form: .followers)
+                length = source.length
+                if let lengthMeanwhile { truncate(path, lengthMeanwhile) }
+                while case let piece = try source.next(), !piece.isEmpty { sent += piece.count }
+            }
+            return (length, sent)
+        }
+        for meanwhile in [nil, lines.count, lines.count + 9] {
+            #expect(try upload(lines, lengthMeanwhile: meanwhile) == (lines.count, lines.count))
+        }
+        #expect(try upload(Array("\u{FEFF}".utf8) + line) == (line.count, line.count))
+        #expect(try upload([]) == (nil, 0))
+        #expect(try upload(Array("channel,token\nk1,aa01\n".utf8)) == (nil, line.count))
+        #expect { try upload(lines, lengthMeanwhile: 300_000) } throws: { ($0 as? CommandFailure)?.message.contains("shorter") == true }
+    }
+
     @Test(
         arguments: [
             (Array("\u{FEFF}gateway:\n  port: 9000\n".utf8), nil),

@@ -57,8 +57,8 @@ func fuzzCSV(_ bytes: [UInt8]) {
 }
 
 func fuzzNDJSON(_ bytes: [UInt8]) {
-    var tags = BulkLines { bytes throws(JSONError) in try ChannelBody.change(bytes) }
-    var tokens = BulkLines { bytes throws(JSONError) in
+    var tags = BulkLines(batchSize: 1_000) { bytes throws(JSONError) in try ChannelBody.change(bytes) }
+    var tokens = BulkLines(batchSize: 1_000) { bytes throws(JSONError) in
         try TrackBody.read(bytes, channel: nil, isStart: false, now: 1_790_000_000_000, catchesUp: false)
     }
     for piece in pieces(bytes) {

@@ -20,7 +20,7 @@ struct ImportOptions: ParsableArguments {
         var request = GatewayRequest.post(path, query: ["dry_run": dryRun ? "true" : nil]).within(
             .seconds(7 * 24 * 3_600))
         if dryRun { request.change = nil }
-        request.body = .stream { try source.next() }
+        request.body = .stream({ try source.next() }, length: source.length)
         let answer: [UInt8]
         do {
             answer = try await client.send(request)

@@ -10,6 +10,8 @@ final class ImportSource: Sendable {
     private struct State {
         var reader: InputFile
         var csv: CSVLines?
+        /// The bytes of `length` that are still to be sent.
+        var left: Int?
         /// Bytes that were already read to detect the format.
         var pending: [UInt8]
         var bytesRead = 0
@@ -21,6 +23,8 @@ final class ImportSource: Sendable {
     private let state: Mutex<State>
     /// The file's size in bytes. Nil for a pipe.
     private let size: Int?
+    /// The length of the upload, so that the gateway knows how many lines come. Nil: nobody knows it before the end.
+    let length: Int?
 
     init(path: String, format: ImportFormat?, form: CSVForm) throws {
         let reader: InputFile
@@ -41,7 +45,9 @@ final class ImportSource: Sendable {
         let first = TextForm.unmarked(head)
         let looksLikeJSON = first.first { ![0x20, 0x09, 0x0A, 0x0D].contains($0) } == UInt8(ascii: "{")
         let isCSV = format.map { $0 == .csv } ?? !(looksLikeJSON || first.isEmpty)
-        state = Mutex(State(reader: reader, csv: isCSV ? CSVLines(form) : nil, pending: first))
+        // Without the mark at its beginning. Of a file that grows meanwhile, the upload has the part that was there.
+        length = isCSV ? nil : size.flatMap { $0 == 0 ? nil : $0 - (head.count - first.count) }
+        state = Mutex(State(reader: reader, csv: isCSV ? CSVLines(form) : nil, left: length, pending: first))
     }
 
     /// The next piece. Empty at the end.
@@ -59,10 +65,16 @@ final class ImportSource: Sendable {
     private func read() throws -> [UInt8] {
         try state.withLock { state in
             while true {
-                let piece =
+                var piece =
                     try state.pending.isEmpty
                     ? state.reader.read(upTo: Self.pieceBytes) : state.pending
                 state.pending = []
+                if let left = state.left {
+                    // The gateway would wait for the rest.
+                    if piece.isEmpty, left > 0 { throw CommandFailure(.failed, "the file became shorter meanwhile") }
+                    piece = Array(piece.prefix(left))
+                    state.left = left - piece.count
+                }
                 state.bytesRead += piece.count
                 let share = size.map { $0 == 0 ? 1 : Double(state.bytesRead) / Double($0) }
                 state.bar.draw(share, "\(Terminal.grouped(state.bytesRead / 1_000)) kB sent")

@@ -15,10 +15,11 @@ struct BulkLines<Entry: Sendable> {
 
     /// The longest line: 1,024 digits of a token, 128 bytes of a channel, and room for escapes.
     static var maximumLineBytes: Int { 8 << 10 }
-    static var batchSize: Int { 1_000 }
     /// The most rejections that the response lists. All of them are counted.
     static var maximumListed: Int { 1_000 }
 
+    /// The entries of a batch.
+    private let batchSize: Int
     private let read: @Sendable ([UInt8]) throws(JSONError) -> Entry
     var lines = LineReader(maximumBytes: BulkLines.maximumLineBytes)
     private var batch = Batch()
@@ -30,12 +31,14 @@ struct BulkLines<Entry: Sendable> {
     private var rejectedCount = 0
 
     /// - Parameter countsStale: whether the call has entries that change nothing, because what is stored is newer.
-    init(countsStale: Bool = false, _ read: @escaping @Sendable ([UInt8]) throws(JSONError) -> Entry) {
-        self.read = read
+    init(
+        batchSize: Int, countsStale: Bool = false, _ read: @escaping @Sendable ([UInt8]) throws(JSONError) -> Entry
+    ) {
+        (self.batchSize, self.read) = (batchSize, read)
         stale = countsStale ? 0 : nil
     }
 
-    var isFull: Bool { batch.entries.count >= Self.batchSize }
+    var isFull: Bool { batch.entries.count >= batchSize }
 
     /// Reads one line. Lines are counted from 1, and empty lines are skipped.
     mutating func take(_ text: LineReader.Line) {

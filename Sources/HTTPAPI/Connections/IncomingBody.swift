@@ -22,7 +22,7 @@ final class IncomingBody: Sendable {
     /// The client waits for 100 Continue before it sends the body.
     private let isAwaited: Bool
     /// The length that the head announces. Nil for a chunked body, whose length is unknown.
-    private let announced: Int?
+    let announced: Int?
     private let state = Mutex(State())
 
     private struct State {

@@ -9,10 +9,20 @@ package struct BucketCount: Sendable, Hashable {
     package static let one = BucketCount(buckets: 1, fingerprint: "")
     /// About 1.5 billion tokens. A higher count is considered corrupt.
     package static let maximum = 1 << 24
+    /// The most buckets that a guess makes. To read as many empty ones takes Redis about 10 ms.
+    private static let mostGuessed = 1 << 14
 
     package let buckets: Int
     /// Fingerprint of the hash key by which the records were placed.
     package let fingerprint: String
+
+    /// The number of buckets for a new place that this many tokens are about to join. A power of two makes all buckets
+    /// alike: at the end they have 50 to 100 tokens each, so that few of them divide (`Buckets.threshold`).
+    package static func number(for tokens: Int) -> Int {
+        var number = 1
+        while number < mostGuessed, tokens > 100 * number { number *= 2 }
+        return number
+    }
 
     package init(buckets: Int, fingerprint: String) {
         self.buckets = buckets

@@ -6,6 +6,7 @@ package enum Lua {
     package static let registryJoin = script("registry-join")
     package static let registryRemove = script("registry-remove")
     package static let registryPrune = script("registry-prune")
+    package static let registrySize = script("registry-size")
     package static let registrySplit = script("registry-split")
     package static let registryAlive = script("registry-alive")
     package static let registryFollowed = script("registry-followed")

@@ -119,6 +119,22 @@ package struct Buckets: Sendable {
         return count
     }
 
+    /// Gives a place without tokens its buckets, so that they need not divide while tokens come. Another place keeps its
+    /// own. If fewer tokens come, buckets stay small or empty until the place expires.
+    package func make(_ number: Int, in place: PlaceKeys) async throws(StoreError) {
+        guard (2...BucketCount.maximum).contains(number) else { return }
+        // As in `divide`.
+        let key = try await loadHashKey(keeping: memory.hashKey)
+        let count = BucketCount(buckets: number, fingerprint: key.fingerprint)
+        let reply = try await redis.run(
+            Lua.registrySize, keys: ["b": keys.root(place.tag)],
+            ["newCount": .string(count.stored), "life": .int(place.span.retention)])
+        guard try reply.isOne() else { return }
+        memory.remember(place.key, count)
+        // The root is new, so the name may have left its app's index.
+        memory.forgetListing(place.key)
+    }
+
     /// Adds buckets until none of these channels' buckets is too full, at most one for each channel. This pace of
     /// growth keeps buckets at about 90 records. If the process dies half way, the next registration continues.
     package func divide(_ place: PlaceKeys, for channels: [[UInt8]]) async throws(StoreError) {

@@ -29,13 +29,13 @@ public struct FollowingIndex: Sendable {
     package init(_ buckets: Buckets) { self.buckets = buckets }
 
     /// The commands that note registrations.
+    /// - Parameter records: with the hashes of the channels under the deployment's key
     package func notes(
-        _ place: PlaceKeys, _ records: [(channel: [UInt8], retention: Int64)], now: Int64
-    ) async throws(StoreError) -> [RedisCommand] {
-        let key = try await buckets.hashKey()
+        _ place: PlaceKeys, _ records: [(channel: [UInt8], hash: UInt32, retention: Int64)], now: Int64
+    ) -> [RedisCommand] {
         let stored = Array(place.key.tokens.stored.utf8)
-        return records.map { channel, retention in
-            note(place.key.app, channel, stored, until: now + retention + Self.slack, key)
+        return records.map { channel, hash, retention in
+            note(place.key.app, channel, hash, stored, until: now + retention + Self.slack)
         }
     }
 
@@ -45,21 +45,22 @@ public struct FollowingIndex: Sendable {
     {
         let key = try await buckets.hashKey()
         let until: Int64 = life == .zero ? .max : buckets.clock() + life.milliseconds + Self.slack
-        return channels.map { note(app, $0, [], until: until, key) }
+        return channels.map { note(app, $0, key.hash($0), [], until: until) }
     }
 
     private func note(
-        _ app: AppKey, _ channel: [UInt8], _ place: [UInt8], until: Int64, _ key: RegistryHashKey
+        _ app: AppKey, _ channel: [UInt8], _ hash: UInt32, _ place: [UInt8], until: Int64
     ) -> RedisCommand {
         RedisCommand(
-            "HSET", keys.followings(app, Self.bucket(of: channel, key)), .bytes(Self.field(channel, place)),
+            "HSET", keys.followings(app, Self.bucket(of: hash)), .bytes(Self.field(channel, place)),
             .bytes(Self.minutes(until)))
     }
 
     /// Notes that a channel may have a token at a place, for as long as any token is kept there.
     package func note(_ app: AppKey, _ channel: [UInt8], _ tokens: TokenPlace) async throws(StoreError) {
         let place = keys.place(app, tokens)
-        try await redis.run(notes(place, [(channel, place.span.retention)], now: buckets.clock()))
+        let hash = try await buckets.hashKey().hash(channel)
+        try await redis.run(notes(place, [(channel, hash, place.span.retention)], now: buckets.clock()))
     }
 
     /// The places at which a channel may have a token, with the places whose note is set aside.
@@ -122,9 +123,8 @@ public struct FollowingIndex: Sendable {
 
 /// The bytes.
 extension FollowingIndex {
-    package static func bucket(of channel: [UInt8], _ key: RegistryHashKey) -> Int {
-        Int(key.hash(channel)) & (size - 1)
-    }
+    package static func bucket(of channel: [UInt8], _ key: RegistryHashKey) -> Int { bucket(of: key.hash(channel)) }
+    package static func bucket(of hash: UInt32) -> Int { Int(hash) & (size - 1) }
 
     package static func field(_ channel: [UInt8], _ place: [UInt8]) -> [UInt8] {
         [UInt8(truncatingIfNeeded: channel.count)] + channel + place

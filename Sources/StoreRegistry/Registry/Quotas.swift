@@ -270,6 +270,10 @@ extension Registry {
     }
 }
 
+extension TokenPlace {
+    var quota: Quota { isForStartTokens ? .startTokens : .followers }
+}
+
 extension PlaceKeys {
-    fileprivate var quota: Quota { key.tokens.isForStartTokens ? .startTokens : .followers }
+    fileprivate var quota: Quota { key.tokens.quota }
 }

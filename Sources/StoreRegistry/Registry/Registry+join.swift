@@ -5,6 +5,8 @@ import StoreGround
 extension Registry {
     /// Most registrations of one call of `registry-join`: under a millisecond of the server's time.
     private static let mostJoined = 100
+    /// Registrations of one bucket that are stored together, on average.
+    static let joinedOfBucket = 8
 
     /// Stores those registrations that are the usual case, many with one call.
     /// - Parameter notes: commands that Redis must have executed before, one for each registration.
@@ -18,7 +20,7 @@ extension Registry {
             var earlier = notes[batch]
             var overfull: [Int] = []
             try await buckets.withCurrentCount(batch, of: channels, in: place) { open, count throws(StoreError) in
-                let slices = open.parts(of: Self.mostJoined)
+                let slices = open.sorted { $0.bucket < $1.bucket }.parts(of: Self.mostJoined)
                 let replies = try await run(
                     slices.map { joinCommand($0, of: entries, in: place, count) }, after: Array(earlier),
                     counting: open.map { channels[$0.index] }, in: place)

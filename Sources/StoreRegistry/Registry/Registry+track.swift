@@ -15,35 +15,53 @@ extension Registry {
         /// In the caller's list.
         let position: Int
         let channel: [UInt8]
+        /// The channel's hash under the key that this process knows, for the index and for an order. No bucket is
+        /// chosen by it.
+        let hash: UInt32
         let record: RegistryRecord.Encoded
         /// The flags for `registry-set`.
         let flags: Int
+    }
+
+    /// How many registrations are best stored in one call, if there are more: so many that several are of one bucket of a
+    /// large name. They are fewer under a small quota, because a call may pass it as a whole.
+    public func batchSize(of tokens: TokenPlace) -> Int {
+        let limit = quotas.limit(tokens.quota)
+        return limit > 0 ? min(max(1_000, limit / 100), Self.mostAtOnce) : Self.mostAtOnce
     }
 
     /// Stores registrations in order, in batches. After an error some may be stored, and repeating is harmless. Writes
     /// the index of channels, then the records, then lists the name in the app's index, then wakes a worker for late
     /// joiners.
     /// - Parameter endAfter: the age at which cards are to be ended automatically.
+    /// - Parameter announced: about how many registrations the caller's next calls bring with this one. A new place gets
+    ///   its buckets at once for them.
     /// - Returns: one result for each registration, in order.
     public func track(
-        _ app: AppKey, _ tokens: TokenPlace, _ registrations: [Registration], endAfter: Duration? = nil
+        _ app: AppKey, _ tokens: TokenPlace, _ registrations: [Registration], endAfter: Duration? = nil,
+        announced: Int = 0
     ) async throws(StoreError) -> [RegistrationResult] {
         let place = keys.place(app, tokens)
         let now = clock()
+        let key = try await buckets.hashKey()
         // A registration that is past its life has no record and stays stale.
         let entries = registrations.enumerated().compactMap { position, registration -> EncodedRegistration? in
             let atArrival = RegistryRecord.withTimeOfArrival(registration, now: now, place.span)
             let record = RegistryRecord.encode(atArrival ?? registration, now: now, place.span)
+            let channel = registration.channel.stored
             return record.map {
                 EncodedRegistration(
-                    position: position, channel: registration.channel.stored, record: $0,
+                    position: position, channel: channel, hash: key.hash(channel), record: $0,
                     flags: (registration.wantsState ? 1 : 0) + (atArrival == nil ? 0 : 2))
             }
         }
         var results = [RegistrationResult](repeating: .stale, count: registrations.count)
         let answers = try await withRoom(place, entries.map(\.channel)) { () async throws(StoreError) in
-            let notes = try await followings.notes(
-                place, entries.map { ($0.channel, $0.record.retention) }, now: now)
+            if buckets.memory.count(place.key) == .one {
+                try await buckets.make(BucketCount.number(for: announced), in: place)
+            }
+            let notes = followings.notes(
+                place, entries.map { ($0.channel, $0.hash, $0.record.retention) }, now: now)
             let answers = try await write(entries, in: place, after: notes, now: now)
             let stored = zip(entries, answers).filter { !$0.1.isEmpty }.map(\.0)
             for entry in stored { results[entry.position] = .stored }
@@ -89,16 +107,33 @@ extension Registry {
         if entries.count == 1 { return try await set(entries, in: place, after: notes, now: now) }
         // Later registrations of a channel come after its first one, whoever decides that.
         var channels: Set<[UInt8]> = []
-        let firsts = entries.indices.filter { channels.insert(entries[$0].channel).inserted }
+        channels.reserveCapacity(entries.count)
+        var firsts = entries.indices.filter { channels.insert(entries[$0].channel).inserted }[...]
         var answers = [BucketAnswer?](repeating: nil, count: entries.count)
-        let joined = try await join(firsts.map { entries[$0] }, in: place, after: firsts.map { notes[$0] })
-        for (index, answer) in zip(firsts, joined) { answers[index] = answer }
+        while !firsts.isEmpty {
+            let part = inOrderOfBuckets(&firsts, of: entries, in: place)
+            let joined = try await join(part.map { entries[$0] }, in: place, after: part.map { notes[$0] })
+            for (index, answer) in zip(part, joined) { answers[index] = answer }
+        }
         let left = entries.indices.filter { answers[$0] == nil }
         if left.isEmpty { return answers.compactMap(\.self) }
         let decided = try await set(
             left.map { entries[$0] }, in: place, after: left.map { notes[$0] }, now: now)
         for (index, answer) in zip(left, decided) { answers[index] = answer }
         return answers.compactMap(\.self)
+    }
+
+    /// Takes the next part from the entries that are left. In the order of buckets, a call of Redis is for several tokens
+    /// of a bucket. A part has few for each bucket, so that all of a place's buckets grow alike and divide in time.
+    private func inOrderOfBuckets(
+        _ left: inout ArraySlice<Int>, of entries: [EncodedRegistration], in place: PlaceKeys
+    ) -> [Int] {
+        let count = buckets.memory.count(place.key)
+        let part = Array(left.prefix(max(Buckets.batch, Self.joinedOfBucket * count.buckets)))
+        left = left.dropFirst(part.count)
+        guard part.count > Buckets.batch else { return part }
+        return part.map { (index: $0, bucket: count.bucket(of: entries[$0].hash)) }.sorted { $0.bucket < $1.bucket }
+            .map(\.index)
     }
 
     private func set(

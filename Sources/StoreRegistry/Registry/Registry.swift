@@ -11,6 +11,9 @@ public import StoreGround
 /// A process may die at any point without leaving anything to repair: a call without an answer is repeated. Start
 /// tokens have the same layout and live longer. docs/adr/0002-registry-layout.md has reasons and measurements.
 public struct Registry: Sendable {
+    /// The most registrations of one call of the bulk import: a few megabytes.
+    package static let mostAtOnce = 8_000
+
     package var redis: RedisClient { tokens.redis }
     package var keys: Keyspace { tokens.keys }
     /// Epoch milliseconds.

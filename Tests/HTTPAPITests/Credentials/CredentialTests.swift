@@ -250,21 +250,21 @@ import Testing
                     socket.send("\(String(line.utf8.count, radix: 16))\r\n\(line)\r\n")
                 }
             }
-            send(BulkLines<Registration>.batchSize)
+            send(Registry.mostAtOnce)
             try await eventually("the first batch is applied") {
                 let known = try await gateway.send("GET", "/api/activities/match-1")
-                return try known.status == 200 && known.integer("tokens") == BulkLines<Registration>.batchSize
+                return try known.status == 200 && known.integer("tokens") == Registry.mostAtOnce
             }
             #expect(try await gateway.send("DELETE", "/api/credentials/backend").status == 204)
-            send(BulkLines<Registration>.batchSize)
+            send(Registry.mostAtOnce)
             socket.send("0\r\n\r\n")
             let answer = await socket.readAnswer()
             #expect(answer.hasPrefix("HTTP/1.1 401 "), "\(answer)")
-            #expect(answer.contains(#""lines_applied":\#(BulkLines<Registration>.batchSize)"#), "\(answer)")
+            #expect(answer.contains(#""lines_applied":\#(Registry.mostAtOnce)"#), "\(answer)")
             // The part that was applied is not hidden by the failure.
             let told = try #require(try await ActionTests.actions(gateway, "?action=import_followers").first)
             #expect(try told.required("failed").integer() == 401)
-            #expect(try told.required("count").integer() == BulkLines<Registration>.batchSize)
+            #expect(try told.required("count").integer() == Registry.mostAtOnce)
         }
     }
 

@@ -57,8 +57,8 @@ import Testing
     @Test func `a call that dies after its first command leaves a note, and never a token without one`() async throws {
         let fixture = try await PushFixture.start()
         let place = fixture.store.keys.place(fixture.app, .activity(name))
-        let notes = try await fixture.store.followings.notes(
-            place, [(channel.stored, 1_000)], now: 1_795_000_000_000)
+        let hash = try await fixture.store.registry.buckets.hashKey().hash(channel.stored)
+        let notes = fixture.store.followings.notes(place, [(channel.stored, hash, 1_000)], now: 1_795_000_000_000)
         try await fixture.store.redis.send(notes[0])
         #expect(try await fixture.store.followings.places(fixture.app, channel.stored) == [.activity(name)])
         let (live, former) = try await fixture.store.followings(fixture.app, channel)

@@ -2,18 +2,6 @@ import LiveActivity
 import Redis
 
 extension Registry {
-    /// Gives a place without tokens room for the tokens of a backup.
-    func makeRoom(_ app: AppKey, _ tokens: TokenPlace, buckets: Int) async throws(StoreError) {
-        let place = keys.place(app, tokens)
-        guard (2...BucketCount.maximum).contains(buckets) else { return }
-        let key = try await self.buckets.loadHashKey(keeping: self.buckets.memory.hashKey)
-        let count = BucketCount(buckets: buckets, fingerprint: key.fingerprint)
-        let reply = try await redis.run(
-            Lua.registrySize, keys: ["b": keys.root(place.tag)],
-            ["newCount": .string(count.stored), "life": .int(place.span.retention)])
-        if try reply.isOne() { self.buckets.memory.remember(place.key, count) }
-    }
-
     /// Puts registrations and tombstones of a backup into a place, unless it has something newer of their channels.
     /// Writes in the order of `track`, so to repeat the call after a crash completes it.
     /// - Parameter endAfter: as for `track`
@@ -24,7 +12,8 @@ extension Registry {
         let now = clock()
         var counts = RestoreCounts()
         var (channels, values, lives): ([[UInt8]], [[UInt8]], [Int64]) = ([], [], [])
-        var notes: [(channel: [UInt8], retention: Int64)] = []
+        var notes: [(channel: [UInt8], hash: UInt32, retention: Int64)] = []
+        let key = try await buckets.hashKey()
         var firstStart: Int64?
         for (channel, value) in stored.entries {
             guard ChannelID(stored: channel) != nil else {
@@ -43,12 +32,12 @@ extension Registry {
                 channels.append(channel)
                 values.append(value)
                 lives.append(life)
-                notes.append((channel, life))
+                notes.append((channel, key.hash(channel), life))
                 firstStart = min(startedAt, firstStart ?? startedAt)
             }
         }
         // The index must have a channel before its bucket does. These commands repeat without harm.
-        let index = try await followings.notes(place, notes, now: now)
+        let index = followings.notes(place, notes, now: now)
         if !index.isEmpty { try await redis.run(index) }
         for start in stride(from: 0, to: channels.count, by: 4 * Buckets.batch) {
             let range = start..<min(start + 4 * Buckets.batch, channels.count)

@@ -34,7 +34,7 @@ public struct Restore: Sendable {
         }
         // A name gets its buckets before its tokens come.
         for place in places where place.buckets > 1 {
-            try await store.registry.makeRoom(app, place.place, buckets: place.buckets)
+            try await store.registry.buckets.make(place.buckets, in: store.keys.place(app, place.place))
         }
         try await restore(app, places.filter { !$0.meta.isEmpty }.map { ($0.place, $0.meta) })
         counts.names += places.count { !$0.place.isForStartTokens }

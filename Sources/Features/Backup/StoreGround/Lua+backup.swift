@@ -2,6 +2,5 @@ package import Redis
 
 extension Lua {
     package static let registryRestore = script("registry-restore")
-    package static let registrySize = script("registry-size")
     package static let hashRestore = script("hash-restore")
 }

@@ -7,25 +7,30 @@ import StrictJSON
 struct BulkCalls: CallGroup {
     private let registrations: RegistrationCalls
     private let channels: Channels
+    /// Changes of channels that are applied in one call.
+    private static let changes = 1_000
+    /// The most bytes to come that count. A caller can announce any number.
+    private static let mostAnnounced = 1 << 40
 
     init(_ parts: GatewayParts) { (registrations, channels) = (RegistrationCalls(parts), parts.store.channels) }
 
     func track(_ call: Call) async throws -> Answer {
         let place = try call.place()
         let (now, catchesUp) = (call.now, call.app.catchesUp)
-        let lines = BulkLines(countsStale: true) { bytes throws(JSONError) in
+        let batchSize = registrations.batchSize(of: place)
+        let lines = BulkLines(batchSize: batchSize, countsStale: true) { bytes throws(JSONError) in
             try TrackBody.read(bytes, channel: nil, isStart: place.isForStartTokens, now: now, catchesUp: catchesUp)
         }
-        return try await bulk(call, lines) { batch in
-            let results = try await registrations.register(batch, in: place, call.app)
+        return try await bulk(call, lines) { batch, announced in
+            let results = try await registrations.register(batch, in: place, call.app, announced: announced)
             return BulkOutcome(stale: results.count { $0 == .stale })
         }
     }
 
     /// Tags and named users of many channels.
     func changeChannels(_ call: Call) async throws -> Answer {
-        let lines = BulkLines { bytes throws(JSONError) in try ChannelBody.change(bytes) }
-        return try await bulk(call, lines) { changes in
+        let lines = BulkLines(batchSize: Self.changes) { bytes throws(JSONError) in try ChannelBody.change(bytes) }
+        return try await bulk(call, lines) { changes, _ in
             let refused = try await channels.apply(call.app.key, changes)
             let problem =
                 "the channel would have more than \(channels.maximumTags) tags: remove some of them first"
@@ -37,13 +42,15 @@ struct BulkCalls: CallGroup {
     /// applies one, so memory holds two whatever the length.
     /// Applying a line twice does no harm, so after a failure the caller may send the whole body once more. With
     /// `dry_run` lines are only read.
+    /// - Parameter apply: gets entries, and how many the body seems to have from these on
     private func bulk<Entry: Sendable>(
-        _ call: Call, _ lines: BulkLines<Entry>, apply: @escaping @Sendable ([Entry]) async throws -> BulkOutcome
+        _ call: Call, _ lines: BulkLines<Entry>,
+        apply: @escaping @Sendable ([Entry], _ announced: Int) async throws -> BulkOutcome
     ) async throws -> Answer {
         typealias Batch = BulkLines<Entry>.Batch
         var bulk = lines
         let isDryRun = try call.flag("dry_run") ?? false
-        var hasFailed = false
+        var (bytes, hasFailed) = (0, false)
         try await withThrowingTaskGroup(of: (Batch, BulkOutcome).self) { underWay in
             func settle() async throws {
                 switch await underWay.nextResult() {
@@ -57,13 +64,17 @@ struct BulkCalls: CallGroup {
             func beginBatch() async throws {
                 try await settle()
                 let batch = bulk.takeBatch()
+                // By the length of the body, if the lines to come are as long as these.
+                let rest = min(max(0, (call.body.announced ?? 0) - bytes), Self.mostAnnounced)
+                let announced = batch.entries.count + rest * batch.entries.count / max(1, bytes)
                 underWay.addTask {
                     try await call.confirm()
-                    return (batch, isDryRun ? BulkOutcome() : try await apply(batch.entries))
+                    return (batch, isDryRun ? BulkOutcome() : try await apply(batch.entries, announced))
                 }
             }
             do {
                 try await call.body.stream { part in
+                    bytes += part.count
                     for line in bulk.lines.read(part) {
                         bulk.take(line)
                         if bulk.isFull { try await beginBatch() }

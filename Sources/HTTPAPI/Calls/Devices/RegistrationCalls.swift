@@ -23,11 +23,16 @@ struct RegistrationCalls: CallGroup {
         return .empty
     }
 
+    /// The most registrations that are best stored in one call.
+    func batchSize(of place: TokenPlace) -> Int { registry.batchSize(of: place) }
+
+    /// - Parameter announced: see `Registry.track`
     func register(
-        _ registrations: [Registration], in place: TokenPlace, _ app: GatewayApp
+        _ registrations: [Registration], in place: TokenPlace, _ app: GatewayApp, announced: Int = 0
     ) async throws -> [RegistrationResult] {
         guard !registrations.isEmpty else { return [] }
-        let results = try await registry.track(app.key, place, registrations, endAfter: app.endAfter)
+        let results = try await registry.track(
+            app.key, place, registrations, endAfter: app.endAfter, announced: announced)
         note(results, in: place, app)
         return results
     }

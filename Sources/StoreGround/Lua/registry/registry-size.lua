@@ -1,4 +1,5 @@
--- Gives a name without tokens its number of buckets at once, so that a restored name need not grow step by step.
+-- Gives a name without tokens its number of buckets at once, so that an imported or restored name need not grow step by
+-- step.
 -- key b: root of the name, hash
 -- argument newCount: number of buckets and fingerprint of the hash key
 -- argument life: ms that the root lives from now

@@ -247,6 +247,20 @@ import Testing
         }
     }
 
+    /// Divided one by one, the buckets would be some 220. A wrong length does no harm: `ImportTests` has the rest.
+    @Test func `the length of a bulk body tells a new name its buckets`() async throws {
+        try await GatewayFixture.run { gateway in
+            let lines = (0..<20_000).map { #"{"channel":"c\#($0)","token":"\#(token)"}"# }.joined(separator: "\n")
+            let path = "/api/activities/match-1"
+            #expect(try await gateway.send("POST", path + "/channels?dry_run=true", lines).integer("accepted") == 20_000)
+            #expect(try await gateway.send("GET", path).status == 404)
+            #expect(try await gateway.send("POST", path + "/channels", lines).integer("accepted") == 20_000)
+            let found = try await gateway.send("GET", path)
+            #expect(try found.integer("tokens") == 20_000)
+            #expect(try (256...260).contains(found.integer("shards")), "\(found.text)")
+        }
+    }
+
     private func signed(_ parts: [String]) -> [(String, String)] {
         let text = ([GatewayFixture.key] + parts).joined(separator: ":")
         let code = HMACKey(GatewayFixture.secret.utf8).code(for: text.utf8)
