@@ -164,7 +164,7 @@ extension SettingKey {
             .help("tokens that are read, sent and settled together"),
         .whole(\.worker.concurrency, "worker.concurrency", 1...1_024, "48").help("the most small pushes at once"),
         .time(\.worker.claimAfter, "worker.claim_after", 1...3_600, "10s")
-            .help("time after which other workers claim the tasks of a silent worker"),
+            .help("time after which other workers claim the tasks of a silent worker").of(.gateway, .worker),
         .whole(\.worker.retries.attempts, "worker.max_attempts", 0...10_000, "0")
             .help("attempts for one token before it becomes a dead letter; 0 = until the push expires").live(.worker),
         .time(\.worker.drainTimeout, "worker.drain_timeout", 1...3_600, "25s")
@@ -239,7 +239,7 @@ extension SettingKey {
             .help("updates of a name per hour at priority 10; others without an alert go at 5; 0 = no limit")
             .live(.gateway, .worker),
         .time(\.worker.minInterval, "pacing.min_interval", 0...3_600, "1")
-            .help("the least time between updates of a name without an alert; 0 = no pacing").of(.worker).live(.worker),
+            .help("the least time between updates of a name without an alert; 0 = no pacing").live(.gateway, .worker),
         .time(\.worker.broadcastChannelLife, "broadcast.delete_after", 0...604_800, "1h")
             .help("time from a name's end to the deletion of its broadcast channel").of(.worker).live(.worker),
         .time(\.worker.startTokensStaleAfter, "start_tokens.stale_after", 60...31_536_000, "48h")

@@ -3,6 +3,7 @@ import HTTPAPI
 import LiveActivity
 import OpenSSL
 import Redis
+import Store
 import StrictJSON
 
 extension Settings {
@@ -51,9 +52,11 @@ extension Settings {
 
     /// Sets the fields that follow from others.
     mutating func derive() {
-        // A gateway needs two settings of workers: the budget for its warnings, and the age from which start tokens are
-        // shown as stale.
+        // A gateway needs settings of workers: how they begin pushes, the budget for its warnings, and the age from
+        // which start tokens are shown as stale.
         gateway.budget = worker.budget
+        gateway.handing = Handing(
+            minInterval: worker.minInterval, lease: worker.claimAfter, budget: worker.budget)
         gateway.monitorSecret = monitorSecret
         gateway.hasOwnMonitor = gatewayMonitorPort != nil
         gateway.startTokensStaleAfter = worker.startTokensStaleAfter

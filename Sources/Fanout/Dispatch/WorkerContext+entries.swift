@@ -38,6 +38,7 @@ extension WorkerContext {
             var isKept = isPaused
             if isPaused, try await mayExpire(entry.item) { isKept = false }
             if let pause = isKept ? PauseBook.look : isPaused ? nil : circuitPause(entry.item.app) {
+                if entry.handed != nil { try await store.sweeps.giveBack(handed: entry) }
                 try await store.queue.schedule(entry.item, due: store.time.now() + pause.milliseconds)
                 return .acknowledge
             }
@@ -69,8 +70,24 @@ extension WorkerContext {
         }
     }
 
+    /// Sends a push that its acceptance has begun. Nil: its entry is not fresh, so `push-begin` decides.
+    private func sendHanded(_ entry: WorkEntry, _ log: Logger) async throws(StoreError) -> Disposition? {
+        guard let handed = entry.handed else { return nil }
+        // Before the time that is left is known, so that a worker that stands still in between has it no longer.
+        let asked = now
+        guard let left = handed.left(entry: entry.place.id, now: store.time.now()) else {
+            try await store.sweeps.giveBack(handed: entry)
+            return nil
+        }
+        let claim = try store.sweeps.claim(handed, of: entry)
+        addBeginSpans(entry.item.app, claim.record, asked: spans.map { _ in wallNanoseconds() })
+        return try await sweep(
+            entry.item, claim, asked: asked + left - options.claimAfter.milliseconds, isTakenOver: false, log)
+    }
+
     /// Begins the name's oldest unswept push, then sweeps it, queues its shards or waits, as `push-begin` answers.
     private func beginName(_ entry: WorkEntry, _ log: Logger) async throws(StoreError) -> Disposition {
+        if let disposition = try await sendHanded(entry, log) { return disposition }
         let item = entry.item
         let (asked, askedAt) = (now, spans.map { _ in wallNanoseconds() })
         let (begun, push) = try await store.sweeps.begin(

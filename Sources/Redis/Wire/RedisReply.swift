@@ -21,6 +21,14 @@ public struct RedisReply: Sendable {
         RedisReply(arena, node: (0..<count).contains(index) ? arena.nodes[Int(node.position) + index] : ReplyNode())
     }
 
+    /// A part of an array, as an array. Anything else stays as it is.
+    public func part(_ range: Range<Int>) -> RedisReply {
+        guard node.kind == .array else { return self }
+        let range = range.clamped(to: 0..<count)
+        let first = node.position + Int64(range.lowerBound)
+        return RedisReply(arena, node: ReplyNode(position: first, count: UInt32(range.count), kind: .array))
+    }
+
     // Typed accessors. They throw `unexpectedReply` for another type, and `server` for an error reply.
 
     /// An integer, or a string that holds one in decimal, because Redis keeps hash fields as text.

@@ -46,26 +46,28 @@ public struct Pushes: Sendable {
     /// Order of the writes, and what a crash after each leaves:
     /// 1. The index: it leads nowhere and expires.
     /// 2. The name among the open ones: the reconciler finds nothing to do.
-    /// 3. The commit: the reconciler wakes a worker, or the name's next publish does after a few seconds.
-    /// 4. The wake-up.
+    /// 3. The commit. On one server it adds the entry that wakes a worker. In a cluster the reconciler wakes one, or
+    ///    the name's next publish does after a few seconds.
+    /// 4. In a cluster, the wake-up.
     /// - Parameters:
     ///   - id: to commit the same id again changes nothing and gets the same answer.
     ///   - payload: as `APNsWire.Payload` renders it.
     ///   - timestampOffset: position of the timestamp's ten digits in the payload.
     ///   - isRepeatable: another process may commit the same id, now or earlier.
     ///   - bounds: if the queues are full, only a push that supersedes a waiting one is accepted.
+    ///   - handing: how workers begin pushes, so that this call may do it. Nil: a worker begins the push.
     ///   - cutoff: makes the push an automatic end, for cards that started at this time (epoch ms) or earlier.
     ///   - now: time of acceptance, epoch ms. Nil is Redis's own; a due schedule has the time when it was found due.
     /// - Throws: `unreplicated` if too few replicas confirm the push, which may still go out. The same id asks again.
     public func accept(
         _ app: AppKey, _ publish: Publish, id: PushID, payload: [UInt8], timestampOffset: Int,
-        isRepeatable: Bool = false, bounds: QueueBounds? = nil, cutoff: Int64? = nil, now: Int64? = nil
+        isRepeatable: Bool = false, bounds: QueueBounds? = nil, handing: Handing? = nil, cutoff: Int64? = nil,
+        now: Int64? = nil
     ) async throws(StoreError) -> Acceptance {
         if let channel = publish.options.trace {
             // Before the commit, because a worker may send the push right after it.
             try await redis.run(ExchangeLog.open(keys, keys.tag(app, publish.name), id, channel))
         }
-        let route = WorkQueue.route(app, publish.name)
         let arrival = now ?? time.now()
         let preparations =
             index.note(app, id, publish.name, now: arrival) + [
@@ -74,10 +76,13 @@ public struct Pushes: Sendable {
             ]
         let tokens = RegistryMemory.Key(app: app, tokens: .activity(publish.name))
         let asks = bounds != nil && !memory.isFollowed(tokens, now: time.now())
-        let entry = WorkQueue.add(
-            keys, WorkItem(app: app, name: publish.name, push: id, priority: publish.priority, part: .name))
+        let item = WorkItem(app: app, name: publish.name, push: id, priority: publish.priority, part: .name)
+        let (entry, route) = (WorkQueue.add(keys, item), WorkQueue.route(app, publish.name))
+        let mayHand = bounds.map { $0.isShort(for: app) } ?? true
         func commit(isFull: Bool) -> RedisCommand {
-            commitCommand(app, publish, id, payload, timestampOffset, isFull: isFull, asks: asks, cutoff, now)
+            commitCommand(
+                item, publish, payload, timestampOffset, isFull: isFull, asks: asks, cutoff, now,
+                mayHand ? handing : nil)
         }
 
         if let scope = try await fullQueue(app, bounds) {
@@ -86,7 +91,8 @@ public struct Pushes: Sendable {
         }
 
         let commitIndex = preparations.count
-        let addsEntry = wakes.needsEntry(route)
+        // On one server the commit adds the entry.
+        let addsEntry = redis.isCluster && wakes.needsEntry(route)
         let measured = bounds?.toMeasure(for: app, now: bootClock()) ?? []
         // The measurement asks all nodes of a cluster, and a push needs only some of them.
         let depths = redis.isCluster ? [] : measured.flatMap { keys.depth($0) }
@@ -110,7 +116,7 @@ public struct Pushes: Sendable {
             if !drops.isEmpty { try await redis.run(drops) }
         }
         endings.note(app, publish.name, ids: answer.superseded, supersededBy: id)
-        wakes.learn(route, needed: answer.wake == .first)
+        if redis.isCluster { wakes.learn(route, needed: answer.wake == .first) }
         if asks, answer.isFollowed { memory.followed(tokens, at: time.now()) }
         if case .refused = answer.acceptance, !isRepeatable { await forget(app, id, publish.name) }
         if answer.wake != .no, !addsEntry { _ = try? await redis.replies([entry]) }
@@ -201,10 +207,10 @@ public struct Pushes: Sendable {
     }
 
     private func commitCommand(
-        _ app: AppKey, _ publish: Publish, _ id: PushID, _ payload: [UInt8], _ timestampOffset: Int, isFull: Bool,
-        asks: Bool, _ cutoff: Int64?, _ now: Int64?
+        _ item: WorkItem, _ publish: Publish, _ payload: [UInt8], _ timestampOffset: Int, isFull: Bool, asks: Bool,
+        _ cutoff: Int64?, _ now: Int64?, _ handing: Handing?
     ) -> RedisCommand {
-        let tag = keys.tag(app, publish.name)
+        let (app, id, tag) = (item.app, item.push, keys.tag(item.app, item.name))
         func optional(_ number: (some BinaryInteger)?) -> RedisArgument { number.map { .int($0) } ?? "" }
         // Each argument is a string that Redis makes for the script, so the flags are one.
         func digits(_ flags: Bool...) -> String { flags.map { $0 ? "1" : "0" }.joined() }
@@ -216,7 +222,12 @@ public struct Pushes: Sendable {
             + digits(isFull, asks, telling.contains(app), publish.options.trace != nil)
         return RedisCommand(
             Lua.pushAccept,
-            keys: ["n": keys.name(tag), "q": keys.unswept(tag), "p": keys.push(tag, id), "b": keys.root(tag)],
+            keys: [
+                "n": keys.name(tag), "q": keys.unswept(tag), "p": keys.push(tag, id), "b": keys.root(tag),
+                "k": keys.catchUp(tag), "o": keys.pendingRemovals(tag), "bc": keys.broadcast(tag),
+                "v": keys.contentStates(tag), "h": keys.retryQueues(tag), "x": keys.quarantine(tag),
+                "e": keys.otherEnvironment(tag), "y": keys.newFollowers(tag), "f": keys.lateJoiners(tag),
+            ],
             [
                 "id": .string(id.description), "event": .string(publish.event.rawValue),
                 "priority": .int(publish.priority.rawValue), "audience": .bytes(publish.audience.encoded),
@@ -230,6 +241,9 @@ public struct Pushes: Sendable {
                 "mostUnswept": .int(Self.mostUnswept), "retention": .int(keys.retention),
                 "ps": .string(keys.pushPrefix(tag)),
                 "ws": .string(keys.tasksPrefix(tag)),
+                // In a cluster, the stream is on another slot.
+                "stream": redis.isCluster ? "" : .key(keys.stream(of: item)), "name": .string(item.name.rawValue),
+                "hand": redis.isCluster ? "" : .string(handing?.stored ?? ""),
             ], rest: publish.options.after.stored.map { [.string($0)] } ?? [])
     }
 

@@ -79,6 +79,24 @@ public struct SweepStore: Sendable {
         return (.held, push)
     }
 
+    /// Claims a push that its acceptance has begun, for the worker that is the first to read its entry. Asks nothing.
+    public func claim(_ handed: HandedPush, of entry: WorkEntry) throws(StoreError) -> Claim {
+        let (item, part) = (entry.item, WorkItem.Part.shard(index: 0, count: 1))
+        let lease = Lease(
+            app: item.app, name: item.name, push: handed.lone.id, part: part, owner: entry.place.id,
+            epoch: HandedPush.epoch)
+        return Claim(
+            lease: lease, record: try PushRecord(handed.lone), position: .start, ahead: [], hasPendingRemovals: false,
+            isPoison: false, tokens: handed.tokens)
+    }
+
+    /// Makes such a push wait again, because its worker does not send it now. Nothing of it was sent.
+    public func giveBack(handed entry: WorkEntry) async throws(StoreError) {
+        try await redis.run(
+            Lua.pushReturn, keys: ["n": keys.name(keys.tag(entry.item.app, entry.item.name))],
+            ["entry": .string(entry.place.id)])
+    }
+
     private func record(_ tag: String, _ push: PushID) async throws(StoreError) -> PushRecord {
         try PushRecord(id: push, try await redis.hash(keys.push(tag, push)))
     }

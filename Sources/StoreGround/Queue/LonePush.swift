@@ -5,7 +5,7 @@ package import Redis
 /// it. `shared-lone-words.lua` has the format.
 package struct LonePush {
     /// Read them before the queue `q`: a push that is unpacked between the two reads moves from here to there.
-    package static let fields: [RedisArgument] = ["lone", "sent"]
+    package static let fields: [RedisArgument] = ["lone", "sent", "handed"]
 
     /// The words behind the id, in their order. `life` is no field of a push's hash.
     package enum Word: Int, CaseIterable {
@@ -18,14 +18,18 @@ package struct LonePush {
     private let publisher: ArraySlice<UInt8>
     package let payload: ArraySlice<UInt8>
     /// Whether a worker has begun it.
-    package let isSent: Bool
+    package var isSent: Bool
+    /// Its acceptance began it, for the worker that reads this entry of this stream.
+    package var entry: (stream: RedisKey, id: String)?
     package var priority: PushPriority { number(.prio).flatMap(PushPriority.init(rawValue:)) ?? .high }
 
     /// Reads the answer to HMGET of `fields`. Nil: the name has no lone push, or one that cannot be read.
     package init?(_ reply: Reply) throws(StoreError) {
-        let (lone, sent) = try reply.values(.optionalBytes("lone"), .any("sent"))
+        let (lone, sent, handed) = try reply.values(.optionalBytes("lone"), .any("sent"), .any("handed"))
         guard let lone else { return nil }
         self.init(lone, isSent: !sent.isNil)
+        let words = try handed.optionalString()?.split(separator: " ", maxSplits: 4).map(String.init) ?? []
+        if words.count == 5 { entry = (RedisKey(words[3]), words[2]) }
     }
 
     package init?(_ lone: ArraySlice<UInt8>, isSent: Bool) {

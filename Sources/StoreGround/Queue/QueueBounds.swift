@@ -31,6 +31,8 @@ public final class QueueBounds: Sendable {
     /// The app's own queues are measured again after this many milliseconds, those of other apps after `staleAfter`.
     static let ownStaleAfter: Int64 = 100
     static let staleAfter: Int64 = 1_000
+    /// So many entries are read within a part of `HandedPush.life`.
+    static let short = 512
 
     package let apps: [AppKey]
     let perApp: Int
@@ -49,6 +51,16 @@ public final class QueueBounds: Sendable {
         depths.withLock { depths in
             let room = room(for: app, depths)
             return room.app <= 0 ? .app : room.total <= 0 ? .total : nil
+        }
+    }
+
+    /// Whether the app's streams of names are so short that workers read an entry at once. False before the first
+    /// measurement.
+    package func isShort(for app: AppKey) -> Bool {
+        depths.withLock { depths in
+            guard let depth = depths[app], !depth.lengths.isEmpty else { return false }
+            // The first two are `WorkStream.namesHigh` and `namesLow`. On one server there is one partition.
+            return depth.lengths.prefix(2).reduce(depth.publishes, +) < Self.short
         }
     }
 

@@ -15,7 +15,8 @@ extension RedisClient {
         let names = try await run(missing.map { keys.lonePush(pushes[$0].tag) })
         var gone: [Int] = []
         for (index, reply) in zip(missing, names) {
-            if let lone = try LonePush(reply), lone.id == pushes[index].id {
+            if var lone = try LonePush(reply), lone.id == pushes[index].id {
+                if let entry = lone.entry { lone.isSent = try await isRead(entry) }
                 found[index] = lone.fields
             } else {
                 gone.append(index)
@@ -25,6 +26,14 @@ extension RedisClient {
         let moved = try await finalFields(keys, gone.map { pushes[$0] }, only)
         for (index, fields) in zip(gone, moved) { found[index] = fields }
         return found
+    }
+
+    /// Whether a worker has read an entry, and has not acknowledged it.
+    private func isRead(_ entry: (stream: RedisKey, id: String)) async throws(StoreError) -> Bool {
+        let id = RedisArgument.string(entry.id)
+        let look = RedisCommand("XPENDING", entry.stream, .string(WorkQueue.group), id, id, "1")
+        // Without the group no worker has read anything.
+        return try await replies([look])[0].count > 0
     }
 
     /// The fields of pushes that are kept, or that have hashes of their own.

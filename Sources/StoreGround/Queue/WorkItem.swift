@@ -105,6 +105,8 @@ extension WorkItem.Part {
 }
 
 extension WorkItem {
+    /// How many fields and values an entry has, without a handed push.
+    static let fieldCount = 8
     package var entry: [RedisArgument] {
         ["v", "1", "t", .string(part.text), "p", .string(push.description), "n", .string(name.rawValue)]
     }

@@ -127,8 +127,11 @@ public struct WorkQueue: Sendable {
         for item in items where !item.isNil {
             let (id, fields) = try item.entry()
             let place = WorkEntry.StreamPosition(app: app, stream: stream, partition: partition, id: id)
-            if let fields = try? fields.hash(), let work = WorkItem(app: app, priority: priority, fields) {
-                batch.entries.append(WorkEntry(item: work, place: place, isTakenOver: isTakenOver))
+            let own = fields.part(0..<WorkItem.fieldCount)
+            if let own = try? own.hash(), let work = WorkItem(app: app, priority: priority, own) {
+                // The worker that a claimed entry was taken from may be sending the push.
+                let handed = isTakenOver ? nil : HandedPush(fields)
+                batch.entries.append(WorkEntry(item: work, place: place, isTakenOver: isTakenOver, handed: handed))
             } else {
                 batch.unreadable.append(place)
             }
@@ -197,4 +200,6 @@ public struct WorkEntry: Sendable, Hashable {
     public var place: StreamPosition
     /// True if the entry was claimed from another worker, or from an earlier run of this one.
     public var isTakenOver: Bool
+    /// The push, if its acceptance began it and this worker is the first that reads the entry.
+    public var handed: HandedPush?
 }

@@ -10,6 +10,7 @@ package struct Reply: Sendable {
     package var error: RedisError? { reply.error }
     /// How many elements an array has. 0 for anything else.
     package var count: Int { reply.count }
+    package func part(_ range: Range<Int>) -> Reply { Reply(reply.part(range)) }
     package subscript(index: Int) -> Reply { Reply(reply[index]) }
 
     package func integer() throws(StoreError) -> Int {

@@ -21,6 +21,7 @@ package enum Lua {
     package static let pushChain = script("push-chain")
     package static let pushForget = script("push-forget")
     package static let pushBegin = script("push-begin")
+    package static let pushReturn = script("push-return")
     package static let pushCancel = script("push-cancel")
     package static let indexPack = script("index-pack")
     package static let indexDrop = script("index-drop")

@@ -11,6 +11,7 @@ package enum ScriptNumbers {
     package static let nameSlack: Duration = .seconds(3_600)
     package static let outboxLife: Duration = .seconds(7 * 86_400)
     package static let deadLetterChannels = 100_000
+    package static let handedTokens = 16
     package static let queueMost = 64
     package static let queueOneLate: UInt16 = 16_384
     package static let queueMoreLate: UInt16 = 32_768
@@ -41,6 +42,8 @@ package enum ScriptNumbers {
         -- How long an outbox is kept after the last push that it tells of.
         local OUTBOX_LIFE = \(outboxLife.milliseconds)
         local DEAD_LETTER_CHANNELS = \(deadLetterChannels)
+        -- Most tokens of a name that its push begins with, so that a worker reads none.
+        local MOST_TOKENS = \(handedTokens)
         -- Most pushes in a channel's retry queue.
         local QUEUE_MOST = \(queueMost)
         -- The number of a retry queue's header, see WaitingChannel.

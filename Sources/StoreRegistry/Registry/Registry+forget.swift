@@ -32,7 +32,8 @@ extension Registry {
             let reply = try await redis.run(
                 Lua.registryForget,
                 keys: [
-                    "b": keys.root(tag), "bucket": keys.bucket(tag, open.first?.bucket ?? 0), "x": keys.quarantine(tag),
+                    "b": keys.root(tag), "bucket": keys.bucket(tag, open.first?.bucket ?? 0), "n": keys.name(tag),
+                    "x": keys.quarantine(tag),
                     "e": keys.otherEnvironment(tag), "f": keys.lateJoiners(tag), "a": keys.startedChannels(tag),
                     "z": keys.openRequests(tag), "y": keys.newFollowers(tag), "k": keys.catchUp(tag),
                     "h": keys.retryQueues(tag), "r": keys.waitingChannels(tag), "g": keys.beingForgotten(tag),

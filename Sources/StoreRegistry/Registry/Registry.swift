@@ -44,11 +44,12 @@ public struct Registry: Sendable {
         let now = clock()
         let place = keys.place(app, tokens)
         let channels = untracks.map(\.channel.stored)
-        let (root, newFollowers) = (keys.root(place.tag), keys.newFollowers(place.tag))
+        let (root, name) = (keys.root(place.tag), keys.name(place.tag))
+        let newFollowers = keys.newFollowers(place.tag)
         try await withRoom(place, channels) { () async throws(StoreError) in
             _ = try await apply(channels, in: place) { index, bucket, count, _ in
                 RedisCommand(
-                    Lua.registryRemove, keys: ["b": root, "bucket": bucket, "y": newFollowers],
+                    Lua.registryRemove, keys: ["b": root, "bucket": bucket, "n": name, "y": newFollowers],
                     [
                         "knownCount": count, "channel": .bytes(channels[index]),
                         "stone": .bytes(RegistryRecord.encode(untracks[index], now: now)),
@@ -65,7 +66,8 @@ public struct Registry: Sendable {
     ) async throws(StoreError) -> [PruneResult] {
         let now = clock()
         let place = keys.place(app, tokens)
-        let (root, newFollowers) = (keys.root(place.tag), keys.newFollowers(place.tag))
+        let (root, name) = (keys.root(place.tag), keys.name(place.tag))
+        let newFollowers = keys.newFollowers(place.tag)
         let channels = removals.map(\.channel)
         var results = [PruneResult](repeating: .gone, count: removals.count)
         for start in stride(from: 0, to: channels.count, by: 2 * Buckets.batch) {
@@ -73,7 +75,7 @@ public struct Registry: Sendable {
             // One call for each bucket, because an `end` removes whole buckets.
             try await buckets.each(range, of: channels, in: place) { bucket, indices, count in
                 RedisCommand(
-                    Lua.registryPrune, keys: ["b": root, "bucket": bucket, "y": newFollowers],
+                    Lua.registryPrune, keys: ["b": root, "bucket": bucket, "n": name, "y": newFollowers],
                     [
                         "knownCount": .string(count.stored), "now": .int(RegistryRecord.stamp(now)),
                         "latest": buckets.latest(now),

@@ -173,9 +173,9 @@ struct ReloadStoryTests {
         #expect(broken.out.contains("nothing has changed"), "\(broken.out)")
         #expect(broken.out.contains("unknown key 'wrong_section'"), "\(broken.out)")
 
-        // The key's file is missing: the worker refuses all of it, also the new interval.
+        // The key's file is missing: the worker refuses all of it, also the new limit.
         file.keyFile = deployment.directory + "/missing.p8"
-        file.head = "pacing: {min_interval: 3}\n"
+        file.head = "worker: {max_attempts: 3}\n"
         try file.write(deployment)
         let missing = try await deployment.run("reload")
         #expect(missing.code == 1 && missing.out.contains("missing.p8"), "\(missing.out)")
@@ -184,7 +184,7 @@ struct ReloadStoryTests {
         try good.write(toFile: deployment.directory + "/lamplighter.yaml", atomically: true, encoding: .utf8)
         let fine = try await deployment.run("reload")
         #expect(fine.code == 0, "\(fine.out)")
-        #expect(fine.out.contains("nothing has changed") && !fine.out.contains("pacing"), "\(fine.out)")
+        #expect(fine.out.contains("nothing has changed") && !fine.out.contains("max_attempts"), "\(fine.out)")
     }
 
     @Test func `a credential's secret in a file is read again when the file changes`() async throws {

@@ -212,5 +212,5 @@ import Testing
 
 extension TokenPage {
     /// In order, whatever the order of the page.
-    fileprivate var hexTokens: [String] { (0..<count).map { Hex.encode(token($0)) }.sorted() }
+    var hexTokens: [String] { (0..<count).map { Hex.encode(token($0)) }.sorted() }
 }

@@ -13,7 +13,8 @@
 --   {right count}: the caller's count is outdated. Nothing was done.
 local count = redis.call('HGET', b, 'n') or '1'
 if count ~= knownCount then return {count} end
-if redis.call('HEXISTS', n, 'sent') == 1 then unpack_lone(n) end
+local sent, handed = unpack(redis.call('HMGET', n, 'sent', 'handed'))
+if sent or handed then unpack_lone(n) end
 local catch = redis.call('HGET', n, 'catch')
 
 -- Returns the record that a tombstone of the backup leaves of a registration. Nil: the registration stays as it is.

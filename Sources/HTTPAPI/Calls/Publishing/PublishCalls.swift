@@ -12,6 +12,7 @@ struct PublishCalls: CallGroup {
     private let metrics: GatewayMetrics
     private let bounds: QueueBounds
     private let budget: HighBudget
+    private let handing: Handing?
     private let steps: PublishSteps
     private let parts: GatewayParts
     private let hints: NameHints
@@ -20,7 +21,7 @@ struct PublishCalls: CallGroup {
 
     init(_ parts: GatewayParts) {
         (pushes, metrics, bounds) = (parts.store.pushes, parts.metrics, parts.bounds)
-        budget = parts.configuration.budget
+        (budget, handing) = (parts.configuration.budget, parts.configuration.handing)
         (steps, hints, spans, self.parts) = (PublishSteps(parts), NameHints(parts), parts.spans, parts)
         conditions = PublishConditions(parts)
     }
@@ -105,7 +106,8 @@ struct PublishCalls: CallGroup {
         do {
             let acceptance = try await pushes.accept(
                 app, call.completed(push.publish), id: ids[position], payload: push.payload(for: ids[position]),
-                timestampOffset: Payload.timestampOffset, isRepeatable: isRepeatable, bounds: bounds)
+                timestampOffset: Payload.timestampOffset, isRepeatable: isRepeatable, bounds: bounds,
+                handing: handing)
             if case .refused(.conflict(let newest)) = acceptance {
                 throw await conditions.refusal(push.publish.name, newest: newest, call)
             }

@@ -2,6 +2,7 @@
 -- uses constants, time, greater
 -- keys n, q: name meta, hash; the name's unswept pushes, zset by sequence number
 -- keys p, b: this push, hash; the registry's bucket 0, hash
+-- keys k, o, bc, v, h, x, e, y, f: as in push-begin; late joiners, hash
 -- arguments id, event, priority: of the push
 -- argument audience: encoded; `*` = everyone
 -- argument at: time of acceptance, ms; '' = Redis's own time
@@ -19,11 +20,13 @@
 -- argument cutoff: of an automatic end: the latest start (ms) of the cards that it ends; else ''
 -- argument mostUnswept: most unswept pushes of one name
 -- arguments retention, ps, ws: how long the data is kept, ms; common prefixes of the p and w keys
+-- arguments stream, name: the stream of the push's entry, or '' in a cluster, where it is on another slot; the name
+-- argument hand: '' or, if a lone push may begin in this step, numbers of push-begin: `<interval> <length> <mostHigh>`
 -- rest: of a push with a condition: the id of the push that has to be the name's newest one, or 'none'
 -- Returns one of these. Only 'ok' writes anything, except that 'nameFull' may set `firm`.
 --   {'ok', sequence, timestamp, wake, followed, ids, created}: committed. ids: the pushes that it superseded, if any. An
 --     id that is already committed gets the same answer again, with the time of its acceptance (ms) and without ids.
---     wake 1: the caller must add an entry for the name to a stream.
+--     wake 1: the caller must add an entry for the name to a stream. Only without `stream`.
 --     wake 2: the same, although another push was waiting.
 --     wake 0: the name has an entry, or gets one when the active push is swept.
 --     followed 1: a channel follows the name. 0 or absent: unknown.
@@ -40,8 +43,9 @@ local supersedable, stateless, broadcastOnly, soft, restart, queuesFull, asks, t
     string.match(flags, '(.)(.)(.)(.)(.)(.)(.)(.)(.)(.*)')
 -- One clock decides the order and the timestamps, because the gateways' clocks may differ by minutes.
 local now = tonumber(at) or redis_now()
-local lastTimestamp, ended, active, woken, lastSeq, kept, last, lone, top =
-    unpack(redis.call('HMGET', n, 'ts', 'ended', 'active', 'woken', 'seq', 'kept', 'last', 'lone', 'top'))
+local lastTimestamp, ended, active, woken, lastSeq, kept, last, lone, top, begun, begunID, newest, before, paced =
+    unpack(redis.call('HMGET', n, 'ts', 'ended', 'active', 'woken', 'seq', 'kept', 'last', 'lone', 'top',
+        'begun', 'begun_id', 'newest', 'before', 'paced'))
 lastTimestamp = tonumber(lastTimestamp) or 0
 local ts = tonumber(timestamp) or math.max(math.floor(now / 1000), lastTimestamp)
 -- The deadline is fixed here, so that all readers agree. Expiry 0 means: try once.
@@ -58,13 +62,15 @@ local stamp, digits = string.format('%d', now), string.format('%d', ts)
 local greatest = top and is_greater(top, last) and top or last
 local isNew = not last or is_greater(id, greatest)
 local content = string.sub(payload, 1, offset) .. digits .. string.sub(payload, offset + 11)
--- uses accept-lone
 
 -- The usual case: an update for everyone, to an open name without other unswept pushes, becomes a lone push.
 local isPlain = event == 'update' and audience == '*' and stateless == '0' and broadcastOnly == '0'
     and traced == '0' and queuesFull == '0' and not string.find(by, '\n', 1, true)
 local mayBeLone = isPlain and not (ended or active or lone) and ts >= lastTimestamp
-    and redis.call('EXISTS', p, q) == 0
+-- One look tells of most pushes that none of the keys is there.
+local isQuiet = mayBeLone and hand ~= '' and redis.call('EXISTS', p, q, k, o, bc, v, h, x, e, y, f) == 0
+mayBeLone = isQuiet or mayBeLone and redis.call('EXISTS', p, q) == 0
+-- uses accept-lone
 local after = ARGV[rest]
 if mayBeLone and isNew and not after then return commit_lone() end
 -- uses lone, kept, holders, supersede-unswept, waking
@@ -75,7 +81,7 @@ end
 -- This id is committed already. The earlier caller may have died before it added the entry, so this one must add it.
 local knownSeq, knownTimestamp, state, created = unpack(redis.call('HMGET', p, 'seq', 'ts', 'state', 'created'))
 if knownSeq then
-    return {'ok', tonumber(knownSeq), tonumber(knownTimestamp), state == 'queued' and 2 or 0, 0, '', tonumber(created)}
+    return {'ok', tonumber(knownSeq), tonumber(knownTimestamp), add_entry(state == 'queued' and 2 or 0), 0, '', tonumber(created)}
 end
 local known = kept_push(p)
 if known then return {'ok', tonumber(known.seq), tonumber(known.ts), 0, 0, '', tonumber(known.created)} end
@@ -113,7 +119,7 @@ for _, old in ipairs(superseded) do
     redis.call('ZREM', q, old)
     redis.call('HSET', ps .. old, 'superseded_by', id, 'expanded', '1', 'state', 'superseded', 'finished', stamp)
 end
-local answer = {'ok', tonumber(seq), ts, wakes and (waits == 0 and 1 or 2) or 0, followed()}
+local answer = {'ok', tonumber(seq), ts, add_entry(wakes and (waits == 0 and 1 or 2) or 0), followed()}
 if superseded[1] then answer[6] = table.concat(superseded, ' ') end
 if event == 'update' and not next(withTasks) and (tells ~= '1' or not superseded[1]) then return answer end
 -- uses accept-effects

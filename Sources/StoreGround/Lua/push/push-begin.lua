@@ -30,13 +30,12 @@
 --     lone: the push as shared-lone-words has it; nil for others, whose record the caller reads afterwards
 --     tokens: the name's buckets, if that is a short bucket 0 and no channel has a mark; else nil
 -- Keys found in data: docs/keyspace.md.
-local MOST_TOKENS = 16
-local active, newest, before, paced, lastSeq, lone, sent =
-    unpack(redis.call('HMGET', n, 'active', 'newest', 'before', 'paced', 'seq', 'lone', 'sent'))
+local active, newest, before, paced, lastSeq, lone, sent, handed =
+    unpack(redis.call('HMGET', n, 'active', 'newest', 'before', 'paced', 'seq', 'lone', 'sent', 'handed'))
 local now = redis_now()
 
 -- The usual case: a lone push begins, and the name has one shard, no marks, no removals and no broadcast.
-if lone and not sent then
+if lone and not (sent or handed) then
     local loneID, seq, prio, deadline, sup = string.match(lone, '^(%S+) (%d+) %d+ (%d+) (%d+) %d+ %d+ (%S+)')
     if loneID ~= id then return {'other', loneID} end
     local isPaced = sup ~= '-' and interval ~= '0'
@@ -65,7 +64,7 @@ end
 -- uses lone, lease, broadcast, sweep, pacing, states, budget
 if lone then
     unpack_lone(n)
-    active = redis.call('HGET', n, 'active')
+    active, newest, before, paced = unpack(redis.call('HMGET', n, 'active', 'newest', 'before', 'paced'))
 end
 if active and active ~= id then return {'other', active} end
 if not active then

@@ -1,8 +1,8 @@
 -- Removes what a name has of a channel. Unlike registry-remove it leaves no tombstone, so an older registration that
 -- arrives late counts again.
--- uses record
+-- uses record, handed
 -- key b: root of the name, hash
--- key bucket: the channel's bucket, hash
+-- keys bucket, n: the channel's bucket, the name's meta, hashes
 -- keys x, e, f, a, z: quarantine, other environment, late joiners, started channels, open requests, hashes
 -- keys y, k: new followers, catch-up, zsets
 -- keys h, r: retry queues, hash; waiting channels, zset by due time (ms)
@@ -18,6 +18,7 @@
 --   {right count}: the caller's count is outdated. Nothing was done.
 local count = redis.call('HGET', b, 'n') or '1'
 if count ~= knownCount then return {count} end
+take_back(n, redis.call('HGET', n, 'handed'))
 
 before, latest = tonumber(before), tonumber(latest)
 local old = redis.call('HGET', bucket, channel)

@@ -11,10 +11,10 @@
 --   {right count}: the caller's count is outdated. Nothing was done.
 local buckets = redis.call('HGET', b, 'n') or '1'
 if buckets ~= knownCount then return {buckets} end
-local ended, catch, ending, newest, sent =
-    unpack(redis.call('HMGET', n, 'ended', 'catch', 'ending', 'newest', 'sent'))
+local ended, catch, ending, newest, sent, handed =
+    unpack(redis.call('HMGET', n, 'ended', 'catch', 'ending', 'newest', 'sent', 'handed'))
 local hasLate = redis.call('EXISTS', f) == 1
-local isQuiet = not (catch or sent) and redis.call('EXISTS', h, g) == 0
+local isQuiet = not (catch or sent or handed) and redis.call('EXISTS', h, g) == 0
 local takesNew = isQuiet and not (ended or ending) and redis.call('EXISTS', a) == 0
 local hasState = newest or hasLate or redis.call('EXISTS', v) == 1
 local takesNext = isQuiet and not hasLate

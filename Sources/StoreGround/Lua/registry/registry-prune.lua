@@ -1,7 +1,7 @@
 -- Removes dead tokens from a bucket if their channels still have them. Tombstones (shared-record) make it repeatable.
--- uses removals
+-- uses removals, handed
 -- key b: root of the name, hash
--- key bucket: the channels' bucket, hash
+-- keys bucket, n: the channels' bucket, the name's meta, hashes
 -- key y: channels whose card began after an `end` was accepted, as in registry-set
 -- argument knownCount: the count that the bucket was computed from
 -- arguments now, latest: ms since 2020; a stored time after the latter lies ahead, because the clock was set back
@@ -14,6 +14,7 @@
 --   {right count}: the caller's count is outdated. Nothing was done.
 local count = redis.call('HGET', b, 'n') or '1'
 if count ~= knownCount then return {count} end
+take_back(n, redis.call('HGET', n, 'handed'))
 
 latest = tonumber(latest)
 local function prune(channel, token, since, ended)

@@ -1,7 +1,7 @@
 -- Untracks a channel: its record becomes a tombstone (shared-record), which refuses older registrations.
--- uses removals, buckets
+-- uses removals, buckets, handed
 -- key b: root of the name, hash
--- key bucket: the channel's bucket, hash
+-- keys bucket, n: the channel's bucket, the name's meta, hashes
 -- key y: channels whose card began after an `end` was accepted, as in registry-set
 -- argument knownCount: the count that the bucket was computed from
 -- argument channel: channel, stored form
@@ -13,6 +13,7 @@
 --   {right count}: the caller's count is outdated. Nothing was done.
 local count = redis.call('HGET', b, 'n') or '1'
 if count ~= knownCount then return {count} end
+take_back(n, redis.call('HGET', n, 'handed'))
 
 latest = tonumber(latest)
 local value, answer = stone, 1

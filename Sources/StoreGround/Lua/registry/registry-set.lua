@@ -25,16 +25,17 @@ local buckets = redis.call('HGET', b, 'n') or '1'
 if buckets ~= knownCount then return {buckets} end
 local wantsState, isOld = flags == '1' or flags == '3', flags == '2' or flags == '3'
 local stored = redis.call('HGET', bucket, channel)
-local ended, catch, ending, begun, late, over, overID, ends, newest, sent = unpack(redis.call(
-    'HMGET', n, 'ended', 'catch', 'ending', 'begun', 'late', 'over', 'over_id', 'ends', 'newest', 'sent'))
+local ended, catch, ending, begun, late, over, overID, ends, newest, sent, handed = unpack(redis.call(
+    'HMGET', n, 'ended', 'catch', 'ending', 'begun', 'late', 'over', 'over_id', 'ends', 'newest', 'sent', 'handed'))
+sent = sent or handed
 local function stored_answer(added)
     local size = added == 1 and redis.call('HLEN', bucket) or 0
     return (size > tonumber(threshold) and 2 or 1) + (size == 1 and bucket == b and 8 or 0)
 end
 
 -- The usual case: the channel is new to the name, which is neither closed nor being swept, and nobody waits.
-local isUsual = not (stored or ended or ending or catch or sent or wantsState and newest)
-if isUsual and (wantsState and redis.call('EXISTS', a, h, g, f, v) or redis.call('EXISTS', a, h, g)) == 0 then
+if not (stored or ended or ending or catch or sent or wantsState and newest)
+    and (wantsState and redis.call('EXISTS', a, h, g, f, v) or redis.call('EXISTS', a, h, g)) == 0 then
     local added = redis.call('HSET', bucket, channel, record)
     renew(b, bucket, life)
     return stored_answer(added)
@@ -49,7 +50,7 @@ end
 -- uses lone, queue-late, supersede-queued, registration, newcomers
 if sent then
     unpack_lone(n)
-    catch = redis.call('HGET', n, 'catch')
+    catch, begun, newest = unpack(redis.call('HMGET', n, 'catch', 'begun', 'newest'))
 end
 latest = tonumber(latest)
 local verdict = compare_with_stored(stored, record, isOld, latest)
@@ -61,10 +62,11 @@ local isNew, isNewCard, isUnknown = verdict.isNew, verdict.isNewCard, verdict.is
 
 local registeredAt = RECORD_EPOCH + action_time(record)
 -- A start created the card, and this is its first token. Pushes since that start are for it, an `end` too.
-local startSeq, startedAt
+local startSeq
 local startedNote = isNewCard and redis.call('HGET', a, channel)
 if startedNote then
-    startSeq, startedAt = string.match(startedNote, '^(%d+) (%d+)$')
+    local seq, startedAt = string.match(startedNote, '^(%d+) (%d+)$')
+    startSeq = seq
     if startSeq and tonumber(startedAt) + LATE_LIFE < registeredAt then startSeq = nil end
 end
 -- The card missed an `end` for everyone if that was accepted after the card's start and its sweep does not reach the

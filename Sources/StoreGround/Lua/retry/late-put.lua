@@ -9,13 +9,13 @@
 -- arguments ps, ws, dls: common prefixes of the p, w and dl keys
 -- rest: fours: channel, its value in f, push (16 bytes) or '' to drop the channel, the push before that one (16 bytes),
 --   which goes out if that one is stopped before anybody has it, or ''
--- Returns {'again'}: another push has begun since. Nothing was done. Read the states again.
+-- Returns {'again'}: another push has begun since. Nothing was queued. Read the states again.
 --   {'ok', late joiners left, late joiners queued, ids of the pushes that became final}
 -- Keys found in data: docs/keyspace.md.
 -- A late joiner is handled only while f holds the value that was read, so a repetition does nothing. The channels'
 -- queues hold nothing newer that stands: the push began before they came, and none that began since is for them.
-if (redis.call('HGET', n, 'begun') or '') ~= begun then return {'again'} end
 unpack_lone(n)
+if (redis.call('HGET', n, 'begun') or '') ~= begun then return {'again'} end
 local now = string.format('%.0f', redis_now())
 local put = 0
 local name = {ps = ps, ws = ws, dls = dls, retention = retention}

@@ -40,19 +40,22 @@ for at = rest, #ARGV, 3 do
     isUsual = isUsual and ARGV[at] == 'add' and ARGV[at + 1] ~= 'expired'
     if not isUsual then break end
 end
-local lone, sent, newest, before = unpack(redis.call('HMGET', n, 'lone', 'sent', 'newest', 'before'))
+local lone, sent, handed, newest, before = unpack(redis.call('HMGET', n, 'lone', 'sent', 'handed', 'newest', 'before'))
 -- Set for a usual push that needs a function of the rules: its end is told, or it gets a hash of its own.
 local answer, kept, life, tell, finished
-if isUsual and sent and string.find(lone, id, 1, true) == 1 then
-    local ownEpoch, itsOwner = string.match(sent, '^(%d+) %d+ %d+ (.*)$')
-    if ownEpoch == epoch and itsOwner == owner and redis.call('EXISTS', k, r, o) == 0 then
+if isUsual and (sent or handed) and string.find(lone, id, 1, true) == 1 then
+    local ownEpoch, itsOwner = string.match(sent or '', '^(%d+) %d+ %d+ (.*)$')
+    -- The lease of a handed push has epoch 1, and the stream entry is its owner (shared-handed).
+    if handed then ownEpoch, itsOwner = '1', string.match(handed, '^%d+ %d+ (%S+)') end
+    -- None of these keys is made while a push is handed.
+    if ownEpoch == epoch and itsOwner == owner and (handed or redis.call('EXISTS', k, r, o) == 0) then
         finished = string.format('%d', redis_now())
         kept, life, tell = pack_kept(lone, raw, finished, ARGV, rest)
         answer = {'ok', 'done', 1, 0, '', 0, 0}
         if kept then
             redis.call('HSET', pk, raw, kept)
             redis.call('PEXPIRE', pk, life)
-            redis.call('HDEL', n, 'lone', 'sent', 'before')
+            redis.call('HDEL', n, 'lone', 'sent', 'handed', 'before')
             if not tell then return answer end
         end
     end

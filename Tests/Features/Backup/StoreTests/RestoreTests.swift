@@ -258,6 +258,25 @@ extension LonePushTests {
     }
 }
 
+extension HandedPushTests {
+    @Test func `a token that a backup brings back gets the push that is handed`() async throws {
+        let (fixture, _) = try await start()
+        let (store, app, place) = (fixture.store, fixture.app, TokenPlace.activity(name))
+        let other = try await PushFixture.start()
+        try await other.track(Self.name, count: 1)
+        let entries = Mutex<[BackupEntry]>([])
+        try await Backup(store: other.store).read(app) { part in entries.withLock { $0 += part } }
+        let id = try await publish(fixture)
+        for case .tokens(place, let stored) in entries.withLock({ $0 }) {
+            _ = try await store.registry.restore(app, place, stored, endAfter: nil)
+        }
+        #expect(try await !isHanded(fixture))
+        let claim = try await fixture.claimed(Self.name, id)
+        let (page, _, _) = try await store.tokens.markedPage(app, place, from: .start, to: .end, limit: 100)
+        #expect(claim.lease.push == id && page.count == 3)
+    }
+}
+
 extension ScriptWorkTests {
     /// `registry-restore` reads as many entries as its caller says: at most 1,000.
     static let backup = ["hash-restore", "registry-restore"]

@@ -1,5 +1,5 @@
 -- Fragment for scripts that may meet a lone push (shared-lone-words).
--- uses constants, id, lone-words
+-- uses constants, id, lone-words, handed
 
 -- Returns a lone push's id, the fields of its record, its sequence number, and how long the record is kept (ms).
 local function read_lone(lone, state)
@@ -22,8 +22,12 @@ end
 
 -- Gives a lone push keys of its own, because something happens to it that is not the usual case. n: name meta
 local function unpack_lone(n)
-    local lone, sent = unpack(redis.call('HMGET', n, 'lone', 'sent'))
+    local lone, sent, handed = unpack(redis.call('HMGET', n, 'lone', 'sent', 'handed'))
     if not lone then return end
+    if handed then
+        take_back(n, handed)
+        sent = redis.call('HGET', n, 'sent')
+    end
     local before, tag = string.match(n, '^([^{]*):n:({.*)$')
     local id, record, seq, life = read_lone(lone, sent and 'sending' or 'queued')
     local p, q, w = before .. ':p:' .. tag .. ':' .. id, before .. ':q:' .. tag, before .. ':w:' .. tag .. ':' .. id

@@ -9,7 +9,7 @@ local function settle_lone(n, p, lone, life, tell, finished, counts, at)
     for i = at, #counts, 3 do record[#record + 1], record[#record + 2] = counts[i + 1], counts[i + 2] end
     redis.call('HSET', p, unpack(record))
     redis.call('PEXPIRE', p, life)
-    redis.call('HDEL', n, 'lone', 'sent', 'before')
+    redis.call('HDEL', n, 'lone', 'sent', 'handed', 'before')
     tell_end(p, tell, 'done', finished)
 end
 
