@@ -43,8 +43,8 @@ let features: KeyValuePairs = [
         "StoreGround", "Store", "HTTPAPI", "Settings", "Commands", "HTTPAPITests", "SettingsTests", "EndToEndTests",
     ],
     "Numbers": [
-        "StoreGround", "Store", "Fanout", "Answers", "Console", "HTTPAPI", "Commands", "StoreTests", "ConsoleTests",
-        "HTTPAPITests", "EndToEndTests",
+        "StoreGround", "Store", "Fanout", "Answers", "Console", "HTTPAPI", "Commands", "StoreTests", "FanoutTests",
+        "ConsoleTests", "HTTPAPITests", "EndToEndTests",
     ],
     "OpenID": [
         "StoreGround", "Store", "Console", "HTTPAPI", "Settings", "Commands", "HTTPAPITests", "SettingsTests",

@@ -98,7 +98,7 @@ extension PageOwner {
         if report.delivered > 0 {
             let first = details.firstSize.flatMap { state.reach(record) ? $0 : nil }
             context.metrics.arrived(app.key, record, first: first, now: store.time.now())
-            if !context.reachNotes.isEmpty {
+            if !context.reachNotes.isEmpty, !record.isTest {
                 let reached = Array(report.deliveredIndices(page))
                 for note in context.reachNotes { note(app.key, page, reached) }
             }

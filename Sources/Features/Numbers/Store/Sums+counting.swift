@@ -55,10 +55,16 @@ extension Sums {
         /// Epoch ms.
         var createdAt: Int64
         var deadline: Int64
+        /// Somebody tried it on one device (`PushRecord.isTest`), so it does not count.
+        var isTest: Bool
         var counts: SumCounts
 
         static let fields =
-            ["event", "state", "created", "until", "targets", "finished", "r:shown", "r:ended", "r:dismissed"]
+            [
+                "event", "aud", "trace", "state", "created", "until", "targets", "finished", "first", "waited",
+                "r:shown",
+                "r:ended", "r:dismissed",
+            ]
             + SettledField.allCases.map(\.rawValue)
 
         init?(_ fields: StoredHash) {
@@ -67,6 +73,8 @@ extension Sums {
                 let created = fields.number("created"), let until = fields.number("until")
             else { return nil }
             (self.event, self.state, createdAt, deadline) = (event, state, Int64(created), Int64(until))
+            let audience = fields.bytes("aud").flatMap { Audience(encoded: $0) }
+            isTest = fields.text("trace") == "1" && audience?.isOneChannel == true
             counts = SumCounts(fields, createdAt: createdAt)
         }
     }
@@ -114,7 +122,7 @@ extension Sums {
                 counted.pushes += entries.count
                 if let most, counted.pushes > most { return nil }
                 let found = zip(entries, try await records(app, entries)).compactMap { entry, record in
-                    record.map { (id: entry.0, name: entry.1, record: $0) }
+                    record.flatMap { $0.isTest ? nil : (id: entry.0, name: entry.1, record: $0) }
                 }
                 let others = try await elsewhere(app, hour, found.map { ($0.id, $0.record.createdAt) })
                 for push in found where !others.contains(push.id) {

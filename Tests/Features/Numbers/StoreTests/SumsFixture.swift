@@ -44,12 +44,14 @@ final class SumsFixture: Sendable {
     @discardableResult
     func push(
         _ age: Double, _ name: String = "match-1", event: ActivityEvent = .update, id: PushID? = nil,
-        targets: Int = 10, delivered: Int = 8, failed: Int = 0, isOpen: Bool = false, deadline: Int64? = nil
+        targets: Int = 10, delivered: Int = 8, failed: Int = 0, isOpen: Bool = false, deadline: Int64? = nil,
+        audience: Audience = .all, trace: ChannelID? = nil
     ) async throws -> PushID {
         let at = now - Int64((age * Double(Self.hour)).rounded())
         // Each has an end of its own: a newer push of the name supersedes none.
         let publish = Publish(
-            name: try ActivityName(name), event: event, audience: .all, options: PublishOptions(conflate: false))
+            name: try ActivityName(name), event: event, audience: audience,
+            options: PublishOptions(conflate: false, trace: trace))
         let acceptance = try await store.pushes.accept(
             app, publish, id: id ?? .ordered(at: at, index: Int.random(in: 0..<200)),
             payload: Array(#"{"aps":{"timestamp":0000000000}}"#.utf8), timestampOffset: 20, now: at)

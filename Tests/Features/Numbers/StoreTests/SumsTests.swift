@@ -189,6 +189,21 @@ import Testing
         #expect(try await fixture.total("match-2") == [1, 5, 5])
     }
 
+    @Test func `a test on one device does not count, a push to one device does`() async throws {
+        let fixture = try await SumsFixture()
+        let channel = ChannelID.random()
+        for age in [0.5, 5, 30] {
+            try await fixture.push(age, "a")
+            try await fixture.push(age, "a", targets: 1, delivered: 1, audience: .channel(channel))
+            try await fixture.push(age, "a", targets: 10, delivered: 3, trace: channel)
+            // It is watched once its hour is closed, unless it is left out.
+            try await fixture.push(age, "a", isOpen: age > 24, audience: .channel(channel), trace: channel)
+        }
+        try await fixture.work()
+        #expect(try await fixture.total() == [9, 63, 36])
+        #expect(try await fixture.store.redis.hash(fixture.store.keys.watchedPushes(fixture.app)).pairs.isEmpty)
+    }
+
     @Test func `a schedule counts in the hour in which it goes out, and once`() async throws {
         let fixture = try await SumsFixture()
         try await fixture.push(1, id: .ordered(at: fixture.now - 60 * Self.hour, index: 0))
