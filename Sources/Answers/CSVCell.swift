@@ -1,5 +1,9 @@
-/// Cells of the CSV files that the console writes and `import` reads. Names come from devices, and a spreadsheet would
-/// run some of them as formulas. In some countries it separates cells by `;`, so a cell may begin within a text.
+import LiveActivity
+public import StrictJSON
+
+/// Cells of the CSV files that the console and `sums` write, and that `import` reads. Names come from devices, and a
+/// spreadsheet would run some of them as formulas. In some countries it separates cells by `;`, so a cell may begin
+/// within a text.
 public enum CSVCell {
     private static let beginnings = Set("=+-@＝＋－＠'\t\r".unicodeScalars)
     private static let separators = Set(";\t\r\n".unicodeScalars)
@@ -28,5 +32,35 @@ public enum CSVCell {
             isBeginning = separators.contains(own)
         }
         return String(plain)
+    }
+}
+
+/// Lines of a CSV file, without their ends.
+extension CSVCell {
+    public static func line(of texts: [String]) -> String { texts.map(cell).joined(separator: ",") }
+
+    /// - Parameter columns: members of the row; `options.catch_up` is a member of a member
+    public static func line(of row: JSONObject, _ columns: [String]) -> String {
+        columns.map { value(row, $0).map(cell) ?? "" }.joined(separator: ",")
+    }
+
+    private static func value(_ row: JSONObject, _ column: String) -> JSONValue? {
+        guard let parts = column.cut(at: UInt8(ascii: ".")) else { return row[column] }
+        return row.object(parts.head).flatMap { value($0, parts.tail) }
+    }
+
+    private static func cell(_ value: JSONValue) -> String {
+        switch value.kind {
+        case .null: ""
+        case .string: cell((try? value.string()) ?? "")
+        case .number, .bool: String(decoding: value.raw, as: UTF8.self)
+        case .array, .object: cell(String(decoding: value.raw, as: UTF8.self))
+        }
+    }
+
+    private static func cell(_ text: String) -> String {
+        let text = guarded(text)
+        guard text.utf8.contains(where: { "\",\r\n".utf8.contains($0) }) else { return text }
+        return "\"\(text.replacing("\"", with: "\"\""))\""
     }
 }

@@ -45,12 +45,13 @@ actor Export {
     func piece() async -> [UInt8]? {
         guard !isOver else { return nil }
         var piece: [UInt8] = []
-        if !hasBegun, kind == .csv { piece += Self.line(columns.map(Self.cell)) }
+        if !hasBegun, kind == .csv { piece += Self.line(CSVCell.line(of: columns)) }
         hasBegun = true
         guard let page = await takePage() else { return piece + rest("The gateway could not read on.") }
         for row in page.rows {
             guard rows < Self.most else { return piece + rest("A file has \(Self.most) entries at most.") }
-            let line = kind == .csv ? csv(row) : JSON(row.value).bytes + [UInt8(ascii: "\n")]
+            let line =
+                kind == .csv ? Self.line(CSVCell.line(of: row, columns)) : JSON(row.value).bytes + [UInt8(ascii: "\n")]
             bytes += line.count
             guard bytes <= Self.mostBytes else { return piece + rest("A file has \(Self.mostBytes >> 20) MB at most.") }
             piece += line
@@ -80,34 +81,11 @@ actor Export {
         isOver = true
         let text = "This file is not complete. \(why) Filter the list, or read it by the API."
         return kind == .csv
-            ? Self.line([Self.cell(text)]) : JSON.fields(["incomplete": .string(text)]).bytes + [UInt8(ascii: "\n")]
+            ? Self.line(CSVCell.line(of: [text]))
+            : JSON.fields(["incomplete": .string(text)]).bytes + [UInt8(ascii: "\n")]
     }
 
-    private func csv(_ row: JSONObject) -> [UInt8] {
-        Self.line(columns.map { Self.value(row, $0).map(Self.cell) ?? "" })
-    }
-
-    private static func value(_ row: JSONObject, _ column: String) -> JSONValue? {
-        guard let parts = column.cut(at: UInt8(ascii: ".")) else { return row[column] }
-        return row.object(parts.head).flatMap { value($0, parts.tail) }
-    }
-
-    private static func line(_ cells: [String]) -> [UInt8] { Array((cells.joined(separator: ",") + "\r\n").utf8) }
-
-    private static func cell(_ value: JSONValue) -> String {
-        switch value.kind {
-        case .null: ""
-        case .string: cell((try? value.string()) ?? "")
-        case .number, .bool: value.text
-        case .array, .object: cell(value.text)
-        }
-    }
-
-    private static func cell(_ text: String) -> String {
-        let text = CSVCell.guarded(text)
-        guard text.utf8.contains(where: { "\",\r\n".utf8.contains($0) }) else { return text }
-        return "\"\(text.replacing("\"", with: "\"\""))\""
-    }
+    private static func line(_ text: String) -> [UInt8] { Array((text + "\r\n").utf8) }
 }
 
 extension Export {

@@ -10,7 +10,14 @@ public struct SumAnswer: AnswerBody {
     public var devices, followers: Int?
     public var shown, ended, dismissed: Int
     /// Milliseconds.
-    public var lastPhone, longest: Int?
+    public var firstPhone, lastPhone, longest, waited, longestWait: Int?
+
+    /// The columns of a CSV file.
+    public static let columns =
+        ["at", "name", "pushes", "targets"] + SettledField.allCases.map(\.rawValue) + [
+            "pending", "largest_audience", "devices", "followers", "new_followers", "lost_followers", "shown", "ended",
+            "dismissed", "first_phone_ms", "last_phone_ms", "longest_ms", "queued_ms", "longest_queued_ms",
+        ]
 
     public init(at: String?, name: String?, pushes: Int, outcomes: Outcomes, largestAudience: Int, devices: Int?) {
         (self.at, self.name, self.pushes, self.outcomes) = (at, name, pushes, outcomes)

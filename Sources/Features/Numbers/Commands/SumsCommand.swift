@@ -1,6 +1,7 @@
 import Answers
 import ArgumentParser
 import LiveActivity
+import StrictJSON
 
 struct SumsCommand: GatewayCommand {
     static let configuration = CommandConfiguration(
@@ -10,7 +11,7 @@ struct SumsCommand: GatewayCommand {
             names with the most deliveries. Days and hours are UTC. Without --from it is the last 14 days, 48 hours, \
             or 7 days of names.
             """,
-        examples: "sums", "sums match-42 --by hour", "sums --by name --event end",
+        examples: "sums", "sums match-42 --by hour", "sums --by name --event end", "sums --by hour --csv > hours.csv",
         "sums --from 2026-11-01T00:00:00 --to 2026-12-01T00:00:00 --json")
 
     enum Group: String, ExpressibleByArgument, CaseIterable { case day, hour, name }
@@ -21,6 +22,22 @@ struct SumsCommand: GatewayCommand {
     @Option(help: .value("events", "Only these events, with commas between them.")) var event: String?
     @Option(help: .value("time", "From the day or hour of this time on (UTC), or epoch seconds.")) var from: String?
     @Option(help: .value("time", "Until this time.")) var to: String?
+    @Flag(help: "Print CSV with all numbers, as the console's files have them.") var csv = false
+
+    func validate() throws {
+        guard !(csv && gateway.json) else { throw ValidationError("--csv and --json exclude each other") }
+    }
+
+    func run() async throws {
+        guard csv else { return try await gateway.call(request, lines: lines) }
+        let answer = try JSONDocument(try await gateway.client().send(request)).root.object()
+        // All rows have the one, and none the other.
+        let columns = SumAnswer.columns.filter { $0 != (by == .name ? "at" : "name") }
+        Terminal.print(CSVCell.line(of: columns))
+        for row in try answer.required("sums").array() {
+            Terminal.print(CSVCell.line(of: try row.object(), columns))
+        }
+    }
 
     var request: GatewayRequest {
         .get("/api/sums", ["by": by.rawValue, "name": name, "event": event, "from": from, "to": to])

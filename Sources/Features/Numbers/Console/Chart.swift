@@ -58,13 +58,18 @@ struct Chart {
     private var sums: [Sum]
     private var before: [Sum]
 
-    init(from first: Int64, step: Int64, count: Int, since: Int64 = 0, label: @escaping (Int64) -> String) {
-        (self.first, self.step, self.since, self.label) = (first, step, since, label)
+    init(
+        from first: Int64, step: Int64, count: Int, since: Int64 = 0, now: Int64 = .max,
+        label: @escaping (Int64) -> String
+    ) {
+        (self.first, self.step, self.since, self.now, self.label) = (first, step, since, now, label)
         sums = Array(repeating: Sum(), count: count)
         before = sums
     }
 
     mutating func add(_ sum: Sum, at time: Int64) {
+    /// The present, at which a span may not be over.
+    private let now: Int64
         guard let place = place(time) else { return }
         sums[place] += sum
         (sums[place].devices, sums[place].followers) = (sum.devices, sum.followers)
@@ -83,10 +88,14 @@ struct Chart {
     }
 
     var total: Sum { sums.reduce(into: Sum()) { $0 += $1 } }
-    /// Nil: no push is known of a week before.
-    var totalBefore: Sum? {
-        let total = before.reduce(into: Sum()) { $0 += $1 }
-        return total.pushes > 0 ? total : nil
+    static let week: Int64 = 7 * 86_400_000
+    /// The spans that are over and that are known of a week before too, added up for both weeks. Others would show a
+    /// fall of an hour that has just begun, and a rise over hours that are no longer kept. Nil: no push is known of a
+    /// week before.
+    var compared: (now: Sum, before: Sum)? {
+        let spans = sums.indices.filter { begin($0) - Self.week >= since && begin($0) + step <= now }
+        let total = spans.reduce(into: Sum()) { $0 += before[$1] }
+        return total.pushes > 0 ? (spans.reduce(into: Sum()) { $0 += sums[$1] }, total) : nil
     }
     var hasUnknown: Bool { sums.indices.contains(where: isUnknown) }
 

@@ -9,11 +9,7 @@ enum NumbersPage {
 
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let view = View(visit)
-        let columns =
-            ["at", "pushes", "targets"] + SettledField.allCases.map(\.rawValue) + [
-                "largest_audience", "devices", "followers", "shown", "ended", "dismissed", "last_phone_ms",
-                "longest_ms",
-            ]
+        let columns = SumAnswer.columns.filter { $0 != "name" }
         if let file = try await Export.file(visit, "/api/sums", "sums", columns: columns, view.query()) { return file }
         let found = try await view.chart(visit)
         let names = view.name == nil ? try await topNames(visit, view) : []
@@ -30,7 +26,7 @@ enum NumbersPage {
                 "empty": total.pushes == 0 ? true : nil, "rows": chart.rows, "sum": total.values,
                 "charts": [chart.deliveries, chart.pushes] + [chart.devices, chart.followers].compactMap(\.self),
                 "unknown": chart.hasUnknown ? Shown.plain(found.since) : nil,
-                "tiles": tiles(total, before: chart.totalBefore, devices: found.devices), "names": names,
+                "tiles": tiles(total, chart.compared, devices: found.devices), "names": names,
                 "hasNames": names.isEmpty ? nil : true,
                 "files": Export.links(visit, keeping: ["name", "event", "by", "from", "to"]),
             ]))
@@ -77,10 +73,11 @@ enum NumbersPage {
         /// The sums of these spans beside the ones a week earlier.
         func chart(_ visit: Visit) async throws -> (chart: Chart, since: String, devices: Int?) {
             let found: SumsAnswer = try await visit.get("/api/sums", query: Form.query(query()))
-            let week = 7 * NumbersPage.day
+            let week = Chart.week
             let earlier: SumsAnswer = try await visit.get("/api/sums", query: Form.query(query(earlier: week)))
             var chart = Chart(
-                from: first, step: step, count: count, since: TimeText.parse(found.since) ?? 0
+                from: first, step: step, count: count, since: TimeText.parse(found.since) ?? 0,
+                now: visit.console.gateway.now()
             ) { String(TimeText.plainText($0).prefix(isByHour ? 16 : 10)).replacing("T", with: " ") }
             chart.link = { time in
                 "/console/pushes"
@@ -115,10 +112,12 @@ enum NumbersPage {
     }
 
     /// The main numbers of the time, each beside the one a week earlier.
-    private static func tiles(_ total: Chart.Sum, before: Chart.Sum?, devices: Int?) -> [Values] {
+    private static func tiles(
+        _ total: Chart.Sum, _ compared: (now: Chart.Sum, before: Chart.Sum)?, devices: Int?
+    ) -> [Values] {
         func tile(_ title: String, _ count: (Chart.Sum) -> Int, _ note: String? = nil) -> Values {
-            let change = before.flatMap { before -> String? in
-                let (now, then) = (count(total), count(before))
+            let change = compared.flatMap { compared -> String? in
+                let (now, then) = (count(compared.now), count(compared.before))
                 guard then > 0 else { return nil }
                 let percent = Int((Double(now - then) * 100 / Double(then)).rounded())
                 return "\(percent >= 0 ? "+" : "−")\(abs(percent)) % to a week before"

@@ -51,6 +51,22 @@ import Testing
         #expect(bars[1]["title"] as? String == "t1100: not counted, or no longer kept")
     }
 
+    @Test(arguments: [3_600_000, 86_400_000] as [Int64])
+    func `weeks are compared by the spans that are over and known of both weeks`(step: Int64) throws {
+        let begin = 10 * Chart.week
+        var chart = Chart(
+            from: begin, step: step, count: 4, since: begin - Chart.week + step, now: begin + 4 * step - 1
+        ) { "t\($0)" }
+        for (index, count) in [1, 10, 100, 1_000].enumerated() {
+            let time = begin + Int64(index) * step
+            chart.add(Chart.Sum(pushes: count), at: time)
+            chart.addBefore(Chart.Sum(pushes: 2 * count), at: time)
+        }
+        let compared = try #require(chart.compared)
+        // The first span is not known of a week before, and the last one is not over.
+        #expect(compared.now.pushes == 110 && compared.before.pushes == 220 && chart.total.pushes == 1_111)
+    }
+
     @Test(arguments: [
         (0, 2), (1, 2), (3, 4), (9, 10), (10, 10), (11, 20), (41, 60), (100, 100), (905, 1_000), (2_008, 4_000),
         (10_000, 10_000), (1_234_567, 2_000_000),
@@ -62,7 +78,7 @@ import Testing
     @Test func `rows are the newest first, with a sum, and what was a week before`() {
         #expect(chart().rows.map { $0["when"] as? String } == ["t1300", "t1000"])
         #expect(chart().total.values["share"] as? String == "80 %")
-        #expect(chart().rows.map { $0["before"] as? String } == ["–", "–"] && chart().totalBefore?.pushes == 1)
+        #expect(chart().rows.map { $0["before"] as? String } == ["–", "–"] && chart().compared == nil)
         #expect(Chart(from: 0, step: 1, count: 3) { "\($0)" }.total.pushes == 0)
         #expect(Chart.Sum().values["share"] as? String == "–")
     }

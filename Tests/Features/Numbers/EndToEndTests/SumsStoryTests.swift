@@ -47,6 +47,11 @@ struct SumsStoryTests {
         #expect(try await sums(deployment, "--json", "--from", from).contains(#""pushes":2,"#))
         let names = try await sums(deployment, "--by", "name", "--from", from)
         #expect(names.contains("match-0") && names.contains("match-1"), "\(names)")
+        let file = try await sums(deployment, "--csv", "--from", from).split(separator: "\n")
+        #expect(file.count == 2 && file[0].hasPrefix("at,pushes,targets,delivered,"), "\(file)")
+        #expect(file[1].hasPrefix("\(row.1),2,"), "\(file)")
+        let both = try await deployment.run("sums", "--csv", "--json")
+        #expect(both.code != 0 && both.err.contains("exclude each other"), "\(both)")
         #expect(try await sums(deployment, "match-1", "--by", "hour", "--from", from).contains("PUSHES"))
     }
 }

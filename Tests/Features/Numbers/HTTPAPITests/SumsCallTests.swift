@@ -1,3 +1,4 @@
+import Answers
 import LiveActivity
 import StrictJSON
 import Testing
@@ -22,6 +23,9 @@ import Testing
             let names = try await gateway.send("GET", "/api/sums?by=name").text
             #expect(
                 names.contains(#"{"name":"a","pushes":1,"#) && names.contains(#"{"name":"b","pushes":2,"#), "\(names)")
+            // The columns of a CSV file are all members of a row.
+            let row = try await gateway.send("GET", "/api/sums").object.required("sums").array()[0].object()
+            #expect(row.members.map(\.key).allSatisfy(SumAnswer.columns.contains), "\(row.members.map(\.key))")
             let one = try await gateway.send("GET", "/api/sums?name=b&event=update").text
             #expect(one.contains(#""pushes":2"#), "\(one)")
             #expect(try await gateway.send("GET", "/api/sums?event=start,end").text.contains(#""sums":[]"#))
