@@ -18,6 +18,12 @@ extension FleetCount {
     ]
 }
 
+extension FollowingNote {
+    static let ofFeatures: [FollowingNote] = [
+        numbers
+    ]
+}
+
 extension AppRecord {
     static let ofFeatures: [AppRecord] = [
         sketch,

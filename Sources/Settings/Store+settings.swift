@@ -14,6 +14,6 @@ extension Store {
         self.init(
             redis: redis, prefix: settings.redisPrefix, replicas: replicas, channelLife: settings.channelsExpireAfter,
             retention: settings.pushesExpireAfter, quotas: settings.quotas, events: settings.eventPolicies,
-            actions: settings.actions)
+            actions: settings.actions, notes: FollowingNote.all)
     }
 }

@@ -38,13 +38,14 @@ public struct Store: Sendable {
     ///   - quotas: of each app. 0 or absent means no limit.
     ///   - events: the apps with outgoing events. All processes of a deployment must agree.
     ///   - actions: how much of the logs of actions is kept.
+    ///   - notes: features that learn which followings begin and end.
     ///   - machine: epoch milliseconds in place of the machine's own clock.
     ///   - clock: epoch milliseconds in place of Redis's time. The life of registrations is judged by it.
     public init(
         redis: RedisClient, prefix: String = Keyspace.defaultPrefix, replicas: ReplicaPolicy? = nil,
         channelLife: Duration = .zero, retention: Duration = Keyspace.defaultRetention,
         quotas: [Quota: Int] = [:], events policies: [AppKey: EventPolicy] = [:],
-        actions: ActionPolicy = ActionPolicy(), machine: (@Sendable () -> Int64)? = nil,
+        actions: ActionPolicy = ActionPolicy(), notes: [FollowingNote] = [], machine: (@Sendable () -> Int64)? = nil,
         clock: (@Sendable () -> Int64)? = nil
     ) {
         self.redis = redis
@@ -58,7 +59,7 @@ public struct Store: Sendable {
         tokens = Tokens(buckets)
         names = Names(tokens)
         followings = FollowingIndex(buckets)
-        registry = Registry(tokens, followings)
+        registry = Registry(tokens, followings, notes: notes.map { $0.begin(redis, keys, time) })
         registry.quotas.limits = quotas
         channels = Channels(redis: redis, keys: keys, followings: followings, life: channelLife, clock: clock)
         channels.quotas.limits = quotas

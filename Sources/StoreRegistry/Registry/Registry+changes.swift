@@ -12,6 +12,8 @@ struct BucketAnswer: OptionSet, Sendable {
     static let wakesLateJoiners = BucketAnswer(rawValue: 4)
     /// The name had no tokens and no tombstones before. It may have left its app's index.
     static let beginsName = BucketAnswer(rawValue: 8)
+    /// The channel follows the name since this change, or did so until this change.
+    static let changesFollowing = BucketAnswer(rawValue: 16)
 }
 
 extension Registry {

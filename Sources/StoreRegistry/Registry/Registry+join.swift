@@ -31,10 +31,10 @@ extension Registry {
                         refused += slice.map(\.index)
                         continue
                     }
-                    let digits = try reply.bytes()
-                    try StoreError.check(digits.count, of: "registry-join", is: slice.count)
-                    for ((index, _), digit) in zip(slice, digits) where digit != UInt8(ascii: "0") {
-                        let answer = BucketAnswer(rawValue: Int(digit) - 0x30)
+                    let codes = try reply.bytes()
+                    try StoreError.check(codes.count, of: "registry-join", is: slice.count)
+                    for ((index, _), code) in zip(slice, codes) where code != UInt8(ascii: "0") {
+                        let answer = BucketAnswer(rawValue: Int(code) - 0x30)
                         if answer.contains(.isOverfull) { overfull.append(index) }
                         answers[index] = answer
                     }

@@ -72,6 +72,7 @@ extension Registry {
             }
             return answers
         }
+        note(place, began: answers.count { $0.contains(.changesFollowing) })
         // If the process dies before it wakes a worker, the caller repeats the call, and the script asks for it again.
         if case .activity(let name) = tokens, answers.contains(where: { $0.contains(.wakesLateJoiners) }) {
             try await redis.run([WorkQueue.add(keys, .late(app, name))])

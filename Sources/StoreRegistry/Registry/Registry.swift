@@ -24,9 +24,12 @@ public struct Registry: Sendable {
     package var buckets: Buckets { tokens.buckets }
     private(set) var turns = RegistrationTurns()
     package var quotas: Quotas
+    /// Told how many followings begin and end by calls of this process. It must not wait.
+    package typealias FollowingNote = @Sendable (AppKey, _ began: Int, _ ended: Int) -> Void
+    private let followingNotes: [FollowingNote]
 
-    package init(_ tokens: Tokens, _ followings: FollowingIndex) {
-        (self.tokens, self.followings) = (tokens, followings)
+    package init(_ tokens: Tokens, _ followings: FollowingIndex, notes: [FollowingNote] = []) {
+        (self.tokens, self.followings, followingNotes) = (tokens, followings, notes)
         quotas = Quotas(keys: tokens.keys)
     }
 
@@ -39,6 +42,11 @@ public struct Registry: Sendable {
         return registry
     }
 
+    func note(_ place: PlaceKeys, began: Int = 0, ended: Int = 0) {
+        guard began + ended > 0, !place.key.tokens.isForStartTokens else { return }
+        for note in followingNotes { note(place.key.app, began, ended) }
+    }
+
     /// Removes channels from a name. Unknown channels are remembered too, to refuse older registrations that come late.
     public func untrack(_ app: AppKey, _ tokens: TokenPlace, _ untracks: [Untrack]) async throws(StoreError) {
         let now = clock()
@@ -46,8 +54,8 @@ public struct Registry: Sendable {
         let channels = untracks.map(\.channel.stored)
         let (root, name) = (keys.root(place.tag), keys.name(place.tag))
         let newFollowers = keys.newFollowers(place.tag)
-        try await withRoom(place, channels) { () async throws(StoreError) in
-            _ = try await apply(channels, in: place) { index, bucket, count, _ in
+        let answers = try await withRoom(place, channels) { () async throws(StoreError) in
+            try await apply(channels, in: place) { index, bucket, count, _ in
                 RedisCommand(
                     Lua.registryRemove, keys: ["b": root, "bucket": bucket, "n": name, "y": newFollowers],
                     [
@@ -58,6 +66,7 @@ public struct Registry: Sendable {
                     ])
             }
         }
+        note(place, ended: answers.count { $0.contains(.changesFollowing) })
     }
 
     /// Removes dead tokens, each only if its channel still has it. A repeated prune gets the answer `pruned` again.
@@ -94,6 +103,7 @@ public struct Registry: Sendable {
                 }
             }
         }
+        note(place, ended: results.count { $0 == .pruned })
         return results
     }
 }

@@ -7,7 +7,7 @@ public struct SumAnswer: AnswerBody {
     public var pushes: Int
     public var outcomes: Outcomes
     public var largestAudience: Int
-    public var devices, followers: Int?
+    public var devices, followers, newFollowers, lostFollowers: Int?
     public var shown, ended, dismissed: Int
     /// Milliseconds.
     public var firstPhone, lastPhone, longest, waited, longestWait: Int?
@@ -36,6 +36,12 @@ public struct SumAnswer: AnswerBody {
         followers = try fields.optional(
             "followers", \.followers, "The most followers of all names at a time: an estimate. Absent: it is not known."
         )
+        newFollowers = try fields.optional(
+            "new_followers", \.newFollowers,
+            "Followings that began, of all names: registrations of channels that did not follow the name.")
+        lostFollowers = try fields.optional(
+            "lost_followers", \.lostFollowers,
+            "Followings that ended, of all names: by a removal, a pruned token or an end. Not one that lapsed.")
         shown = try fields("shown", \.shown, "Devices that sent such a receipt, once for each push.")
         ended = try fields("ended", \.ended)
         dismissed = try fields("dismissed", \.dismissed)

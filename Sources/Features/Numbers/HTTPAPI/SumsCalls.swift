@@ -35,12 +35,12 @@ struct SumsCalls: CallGroup {
         let rows =
             by == "name"
             ? Self.names(view.total.sums.filter { events.contains($0.key.event) })
-            : Set(view.spans.keys).union(isWhole ? view.followers.keys.map(\.self) : []).sorted(by: >).compactMap {
-                number in
+            : Set(view.spans.keys).union(isWhole ? view.ofApp : []).sorted(by: >).compactMap { number in
                 SumAnswer(
                     (view.spans[number]?.sums ?? [:]).filter { events.contains($0.key.event) }.values,
                     at: number * span.length, devices: isWhole ? view.devices[number] : nil,
-                    followers: isWhole ? view.followers[number] : nil)
+                    followers: isWhole ? view.followers[number] : nil,
+                    isWhole ? view.followings[number] ?? Followings() : nil)
             }
         return Answer(
             200,
@@ -73,6 +73,11 @@ struct SumsCalls: CallGroup {
     }
 }
 
+extension SumsView {
+    /// The spans of which something is known that no push tells.
+    fileprivate var ofApp: Set<Int64> { Set(followers.keys).union(followings.keys) }
+}
+
 extension [SumCounts] {
     fileprivate var deliveries: Int { map(\.outcomes.delivered).reduce(0, +) }
 }
@@ -81,14 +86,15 @@ extension SumAnswer {
     /// Nil if there is nothing to add up.
     fileprivate init?(
         _ parts: some Sequence<SumCounts>, at time: Int64? = nil, name: String? = nil, devices: Int? = nil,
-        followers: Int? = nil
+        followers: Int? = nil, _ followings: Followings? = nil
     ) {
         let counts = parts.reduce(into: SumCounts()) { $0 += $1 }
-        guard counts.pushes > 0 || followers ?? 0 > 0 else { return nil }
+        let hasFollowers = followers ?? 0 > 0 || followings.map { $0 != Followings() } ?? false
+        guard counts.pushes > 0 || hasFollowers else { return nil }
         self.init(
             at: time.map(TimeText.text), name: name, pushes: counts.pushes, outcomes: counts.outcomes,
             largestAudience: counts.largest, devices: devices)
-        self.followers = followers
+        (self.followers, newFollowers, lostFollowers) = (followers, followings?.began, followings?.ended)
         (shown, ended, dismissed) = (counts.shown, counts.ended, counts.dismissed)
         if counts.reached > 0 { (lastPhone, longest) = (counts.lasted / counts.reached, counts.longest) }
     }

@@ -14,6 +14,8 @@ public struct SumsView: Sendable {
     public var allDevices: Int?
     /// The most followers of all names in each span, by an estimate.
     public var followers: [Int64: Int] = [:]
+    /// The followings of all names that began and ended in each span.
+    public var followings: [Int64: Followings] = [:]
 
     /// All of these spans, added up.
     public var total: SumTable { spans.values.reduce(into: SumTable()) { $0.add($1) } }
@@ -68,10 +70,19 @@ extension Sums {
         if span == .day { try await addDevices(app, closed, to: &view) }
         let days = closed.lowerBound / (24 / hours)...closed.upperBound / (24 / hours)
         for day in try await redis.run(days.map { RedisCommand("HGETALL", self.keys.dayFollowers(app, $0)) }) {
-            for (hour, count) in try StoredHash(day).pairs {
-                guard let hour = Int64(hour), let count = StoredNumber.read(count) else { continue }
+            for (field, count) in try StoredHash(day).pairs {
+                let words = field.split(separator: " ")
+                guard let hour = words.first.flatMap({ Int64($0) }), let count = StoredNumber.read(count) else {
+                    continue
+                }
                 let number = hour / hours
-                if spans.contains(number) { view.followers[number] = max(view.followers[number] ?? 0, count) }
+                guard spans.contains(number) else { continue }
+                switch words.dropFirst().first {
+                case nil: view.followers[number] = max(view.followers[number] ?? 0, count)
+                case "began": view.followings[number, default: Followings()].began += count
+                case "ended": view.followings[number, default: Followings()].ended += count
+                default: continue
+                }
             }
         }
         return view

@@ -6,8 +6,8 @@
 -- arguments life, threshold: ms that a bucket lives from now; fields beyond which it should be split
 -- rest: fours: number of the bucket, channel, record, flags: those of registry-set; 4 more: it must decide. A channel
 --   is there once. The fours of a bucket stand together, so that the bucket is read and written once.
--- Returns a digit for each: 1 stored. 2 stored, and its bucket is too full. 9: stored, and the root is new. 0: nothing
---   was done, registry-set must decide.
+-- Returns a character for each, whose code is 48 more than the answer of registry-set. 0: nothing was done, registry-set
+--   must decide.
 --   {right count}: the caller's count is outdated. Nothing was done.
 local buckets = redis.call('HGET', b, 'n') or '1'
 if buckets ~= knownCount then return {buckets} end
@@ -38,7 +38,8 @@ local function join(bucket, first, last)
         if isUsual then
             fields[#fields + 1], fields[#fields + 2] = channel, record
             if not stored then size = size + 1 end
-            answer = stored and '1' or size == 1 and bucket == b and '9' or size > tonumber(threshold) and '2' or '1'
+            answer = stored and '1'
+                or string.char(48 + 16 + (size == 1 and bucket == b and 9 or size > tonumber(threshold) and 2 or 1))
         end
         answers[#answers + 1] = answer
     end

@@ -9,7 +9,8 @@
 -- argument latest: ms since 2020; a stored time after it lies ahead, because the clock was set back
 -- argument life: ms that the bucket lives from now
 -- argument threshold: fields beyond which a bucket should be split
--- Returns 0: the registration stays (removal older or of another activity). 1: removed. 2: removed, bucket too full.
+-- Returns 0: the registration stays (removal older or of another activity). 1: removed. 2: removed, bucket too full. 17:
+--   removed, and the channel followed the name until then.
 --   {right count}: the caller's count is outdated. Nothing was done.
 local count = redis.call('HGET', b, 'n') or '1'
 if count ~= knownCount then return {count} end
@@ -24,7 +25,7 @@ if is_registration(old) then
     if is_older(removed, registered, latest) then return 0 end
     local removals, third = with_removal(removals_after(old, registered, latest), id, removed)
     if not differ(id, held) then
-        value = tombstone(removals, math.max(registered, third))
+        value, answer = tombstone(removals, math.max(registered, third)), 17
     else
         -- Note the removal in the record: the other activity's registration may still arrive.
         value, answer = with_removals(old, removals), 0
@@ -44,7 +45,7 @@ elseif is_tombstone(old) then
 end
 
 local added = redis.call('HSET', bucket, channel, value)
-if answer == 1 then redis.call('ZREM', y, channel) end
+if answer > 0 then redis.call('ZREM', y, channel) end
 renew(b, bucket, life)
 if added == 1 and redis.call('HLEN', bucket) > tonumber(threshold) then return 2 end
 return answer

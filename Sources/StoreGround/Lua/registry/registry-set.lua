@@ -18,7 +18,7 @@
 --   has the time of arrival. It is stored for an unknown channel, or for the card that the channel has.
 -- rest: only after {right count, push}: id of that `end` as text and 16 bytes, prefixes of p, w and dl, retention (ms)
 -- Returns 0: stale. 1: stored. 2: stored, and the bucket is too full. 4 more: wake a worker for late joiners. 8 more: the
---   root is new, so the name may have left its app's index.
+--   root is new, so the name may have left its app's index. 16 more: the channel did not follow the name before.
 --   {right count}: the caller's count is outdated. Nothing was done.
 --   {right count, push}: the card missed this `end`. Nothing was done. Set a wake-up, then call again with its id.
 local buckets = redis.call('HGET', b, 'n') or '1'
@@ -38,7 +38,7 @@ if not (stored or ended or ending or catch or sent or wantsState and newest)
     and (wantsState and redis.call('EXISTS', a, h, g, f, v) or redis.call('EXISTS', a, h, g)) == 0 then
     local added = redis.call('HSET', bucket, channel, record)
     renew(b, bucket, life)
-    return stored_answer(added)
+    return stored_answer(added) + 16
 end
 -- uses rotation
 -- Another usual case: the channel says its card's token again, or the next one. Then only the record changes.
@@ -117,4 +117,4 @@ if isEnded then
     queue = without_alerts(queue .. rawEnd)
     queue_late_joiner(ps .. endID, ws .. endID, h, r, channel, queue, isNewQueue, now, retention)
 end
-return stored_answer(added) + (wakes and 4 or 0)
+return stored_answer(added) + (wakes and 4 or 0) + (is_registration(stored) and 0 or 16)

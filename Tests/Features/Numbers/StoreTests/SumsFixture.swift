@@ -35,7 +35,7 @@ final class SumsFixture: Sendable {
         self.clock = clock
         // The time before the first measurement is the machine's, and no test measures.
         store = Store(
-            redis: RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet),
+            redis: RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet), notes: FollowingNote.all,
             machine: { clock.value.withLock(\.self) })
         try await store.claimFormat()
     }
