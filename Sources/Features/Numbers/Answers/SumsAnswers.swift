@@ -45,10 +45,17 @@ public struct SumAnswer: AnswerBody {
         shown = try fields("shown", \.shown, "Devices that sent such a receipt, once for each push.")
         ended = try fields("ended", \.ended)
         dismissed = try fields("dismissed", \.dismissed)
+        firstPhone = try fields.optional(
+            "first_phone_ms", \.firstPhone,
+            "Time from acceptance to the first page that reached a device, on average as `last_phone_ms`.")
         lastPhone = try fields.optional(
             "last_phone_ms", \.lastPhone,
             "Time from the acceptance of a push to its end, on average of the pushes that reached a device.")
         longest = try fields.optional("longest_ms", \.longest, "The longest of these times.")
+        waited = try fields.optional(
+            "queued_ms", \.waited,
+            "Time from acceptance to begin, on average as `last_phone_ms`. Less than a second counts as 0.")
+        longestWait = try fields.optional("longest_queued_ms", \.longestWait, "The longest of these times.")
     }
 }
 

@@ -49,6 +49,10 @@ struct SumsCommand: GatewayCommand {
         func count(_ title: String, rank: Int = 1, _ count: @escaping (SumAnswer) -> Int) -> Table.Listed<SumAnswer>? {
             sums.contains { count($0) > 0 } ? .count(title, rank: rank, count) : nil
         }
+        func time(_ title: String, _ time: @escaping (SumAnswer) -> Int?) -> Table.Listed<SumAnswer>? {
+            guard sums.contains(where: { time($0) ?? 0 > 0 }) else { return nil }
+            return .right(title, rank: 2) { time($0).map { "\($0) ms" } ?? "" }
+        }
         let devices: Table.Listed<SumAnswer>? =
             sums.contains { $0.devices != nil }
             ? .right("DEVICES", rank: 1) { $0.devices.map(Terminal.grouped) ?? "" } : nil
@@ -61,8 +65,9 @@ struct SumsCommand: GatewayCommand {
             count("SUPERSEDED", rank: 2, \.outcomes.superseded), count("EXPIRED", \.outcomes.expired),
             count("SKIPPED", rank: 2, \.outcomes.skipped), count("PENDING", \.outcomes.pending),
             .count("LARGEST", rank: 1, \.largestAudience), devices,
-            count("FOLLOWERS", rank: 2) { $0.followers ?? 0 }, count("SHOWN", \.shown),
-            .right("LAST PHONE", rank: 2) { $0.lastPhone.map { "\($0) ms" } ?? "" })
+            count("FOLLOWERS", rank: 2) { $0.followers ?? 0 }, count("NEW", rank: 2) { $0.newFollowers ?? 0 },
+            count("LOST", rank: 2) { $0.lostFollowers ?? 0 }, count("SHOWN", \.shown), time("QUEUED", \.waited),
+            time("FIRST PHONE", \.firstPhone), time("LAST PHONE", \.lastPhone))
         // The texts of times sort as the times do.
         let note = "before \(title(answer.since)) pushes were not counted, or are no longer kept"
         return listed + (answer.from < answer.since ? [note] : [])

@@ -10,8 +10,11 @@ struct Chart {
         var shown = 0
         var devices: Int?
         var followers: Int?
-        /// The time to the last phone, ms, added up over the pushes that reached a device; and their number.
-        fileprivate var lasted = 0
+        var newFollowers = 0
+        var lostFollowers = 0
+        /// The times to the first phone, to the last one and in the queue, ms, added up over the pushes that reached a
+        /// device; and their number.
+        fileprivate var (started, lasted, waited) = (0, 0, 0)
         fileprivate var reached = 0
 
         init(pushes: Int = 0, outcomes: Outcomes = Outcomes()) { (self.pushes, self.outcomes) = (pushes, outcomes) }
@@ -19,7 +22,11 @@ struct Chart {
         init(_ sum: SumAnswer) {
             self.init(pushes: sum.pushes, outcomes: sum.outcomes)
             (largest, shown, devices, followers) = (sum.largestAudience, sum.shown, sum.devices, sum.followers)
-            if let last = sum.lastPhone { (lasted, reached) = (last * sum.pushes, sum.pushes) }
+            (newFollowers, lostFollowers) = (sum.newFollowers ?? 0, sum.lostFollowers ?? 0)
+            if let last = sum.lastPhone {
+                (lasted, reached) = (last * sum.pushes, sum.pushes)
+                (started, waited) = ((sum.firstPhone ?? 0) * sum.pushes, (sum.waited ?? 0) * sum.pushes)
+            }
         }
 
         static func += (sum: inout Sum, other: Sum) {
@@ -27,11 +34,17 @@ struct Chart {
             sum.outcomes += other.outcomes
             sum.largest = max(sum.largest, other.largest)
             sum.shown += other.shown
+            sum.newFollowers += other.newFollowers
+            sum.lostFollowers += other.lostFollowers
+            sum.started += other.started
+            sum.waited += other.waited
             sum.lasted += other.lasted
             sum.reached += other.reached
         }
 
+        var firstPhone: Int? { reached > 0 ? started / reached : nil }
         var lastPhone: Int? { reached > 0 ? lasted / reached : nil }
+        var waitedOnAverage: Int { reached > 0 ? waited / reached : 0 }
 
         fileprivate var share: String {
             outcomes.targets == 0 ? "–" : "\(Int(Double(outcomes.delivered) * 100 / Double(outcomes.targets))) %"
@@ -52,6 +65,8 @@ struct Chart {
     private let step: Int64
     /// Nothing is known of spans that begin before.
     private let since: Int64
+    /// The present, at which a span may not be over.
+    private let now: Int64
     private let label: (Int64) -> String
     /// The page with the pushes of the span that begins then.
     var link: (Int64) -> String? = { _ in nil }
@@ -68,8 +83,6 @@ struct Chart {
     }
 
     mutating func add(_ sum: Sum, at time: Int64) {
-    /// The present, at which a span may not be over.
-    private let now: Int64
         guard let place = place(time) else { return }
         sums[place] += sum
         (sums[place].devices, sums[place].followers) = (sum.devices, sum.followers)
@@ -130,6 +143,16 @@ struct Chart {
     var devices: Values? { estimates("Devices at least once", "devices", \.deviceCount) }
     /// Nil if no span knows them.
     var followers: Values? { estimates("Followers of all names", "followers", \.followerCount) }
+
+    /// Nil if no following began or ended.
+    var followings: Values? {
+        guard sums.contains(where: { $0.changes > 0 }) else { return nil }
+        return drawing("New followers, and lost ones above", \.changes) {
+            [("count", $0.newFollowers), ("lost", $0.lostFollowers)]
+        } spoken: {
+            "\(Shown.estimate($0.newFollowers)) new, \(Shown.estimate($0.lostFollowers)) lost"
+        }
+    }
 
     private func estimates(_ caption: String, _ what: String, _ count: KeyPath<Sum, Int>) -> Values? {
         guard sums.contains(where: { $0[keyPath: count] > 0 }) else { return nil }
@@ -211,4 +234,5 @@ struct Chart {
 extension Chart.Sum {
     fileprivate var deviceCount: Int { devices ?? 0 }
     fileprivate var followerCount: Int { followers ?? 0 }
+    fileprivate var changes: Int { newFollowers + lostFollowers }
 }

@@ -24,7 +24,8 @@ enum NumbersPage {
                 "events": Options.list(
                     ["", "start", "update", "end"], chosen: visit.query["event"], empty: "Any event"),
                 "empty": total.pushes == 0 ? true : nil, "rows": chart.rows, "sum": total.values,
-                "charts": [chart.deliveries, chart.pushes] + [chart.devices, chart.followers].compactMap(\.self),
+                "charts": [chart.deliveries, chart.pushes]
+                    + [chart.devices, chart.followers, chart.followings].compactMap(\.self),
                 "unknown": chart.hasUnknown ? Shown.plain(found.since) : nil,
                 "tiles": tiles(total, chart.compared, devices: found.devices), "names": names,
                 "hasNames": names.isEmpty ? nil : true,
@@ -141,10 +142,14 @@ enum NumbersPage {
                 "title": "Shown by receipts", "value": "\(share) %", "note": "\(Shown.count(total.shown)) devices",
             ])
         }
-        if let last = total.lastPhone {
-            tiles.append([
-                "title": "Last phone after", "value": Shown.duration(Int64(last)), "note": "average of the pushes",
-            ])
+        if let first = total.firstPhone, let last = total.lastPhone {
+            func time(_ title: String, _ milliseconds: Int) {
+                let value = Shown.duration(Int64(milliseconds))
+                tiles.append(["title": title, "value": value, "note": "average of the pushes"])
+            }
+            time("First phone after", first)
+            time("Last phone after", last)
+            if total.waitedOnAverage > 0 { time("In the queue for", total.waitedOnAverage) }
         }
         return tiles
     }

@@ -96,7 +96,10 @@ extension SumAnswer {
             largestAudience: counts.largest, devices: devices)
         (self.followers, newFollowers, lostFollowers) = (followers, followings?.began, followings?.ended)
         (shown, ended, dismissed) = (counts.shown, counts.ended, counts.dismissed)
-        if counts.reached > 0 { (lastPhone, longest) = (counts.lasted / counts.reached, counts.longest) }
+        guard counts.reached > 0 else { return }
+        (lastPhone, longest) = (counts.lasted / counts.reached, counts.longest)
+        (firstPhone, waited) = (counts.started / counts.reached, counts.waited / counts.reached)
+        longestWait = counts.longestWait
     }
 }
 

@@ -12,9 +12,14 @@ public struct SumCounts: Sendable, Hashable {
     /// Pushes that reached a device, and the time from their acceptance to their ends, ms.
     public var reached = 0
     public var lasted = 0
-    /// The most targets that one push had, and the longest of these times.
+    /// The time from their acceptance to their first device, ms.
+    public var started = 0
+    /// The time from their acceptance to their begin, ms. Less than a second counts as none.
+    public var waited = 0
+    /// The most targets that one push had, the longest time to an end, and the longest to a begin.
     public var largest = 0
     public var longest = 0
+    public var longestWait = 0
 
     public init() {}
 
@@ -29,7 +34,10 @@ public struct SumCounts: Sendable, Hashable {
         if outcomes.delivered > 0, let finished = fields.number("finished") {
             // The clock may have been set back.
             (reached, lasted) = (1, max(0, finished - Int(createdAt)))
-            longest = lasted
+            // A push of one page has no first device before its end.
+            started = min(lasted, max(0, (fields.number("first") ?? finished) - Int(createdAt)))
+            waited = count("waited")
+            (longest, longestWait) = (lasted, waited)
         }
     }
 
@@ -37,7 +45,7 @@ public struct SumCounts: Sendable, Hashable {
     private var numbers: [Int] {
         get {
             [largest, longest, pushes, outcomes.targets] + SettledField.allCases.map { outcomes[$0] }
-                + [shown, ended, dismissed, reached, lasted]
+                + [shown, ended, dismissed, reached, lasted, started, waited, longestWait]
         }
         set {
             var rest = newValue[...]
@@ -45,21 +53,22 @@ public struct SumCounts: Sendable, Hashable {
             (largest, longest, pushes, outcomes.targets) = (next(), next(), next(), next())
             for outcome in SettledField.allCases { outcomes[outcome] = next() }
             (shown, ended, dismissed, reached, lasted) = (next(), next(), next(), next(), next())
+            (started, waited, longestWait) = (next(), next(), next())
         }
     }
-    /// The first numbers, which are not added up.
-    private static let largests = 2
+    /// The places of the numbers that are not added up.
+    private static let largests: Set<Int> = [0, 1, 11 + SettledField.allCases.count]
 
     public static func += (sum: inout SumCounts, other: SumCounts) {
         sum.numbers = zip(sum.numbers, other.numbers).enumerated().map { index, pair in
-            index < largests ? max(pair.0, pair.1) : pair.0 + pair.1
+            largests.contains(index) ? max(pair.0, pair.1) : pair.0 + pair.1
         }
     }
 
     /// Takes away what was counted of pushes before. The largest of several stay as they are.
     static func -= (sum: inout SumCounts, other: SumCounts) {
         sum.numbers = zip(sum.numbers, other.numbers).enumerated().map { index, pair in
-            index < largests ? pair.0 : pair.0 - pair.1
+            largests.contains(index) ? pair.0 : pair.0 - pair.1
         }
     }
 

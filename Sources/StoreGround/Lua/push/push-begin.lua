@@ -69,10 +69,10 @@ end
 if active and active ~= id then return {'other', active} end
 if not active then
     local head = redis.call('ZRANGE', q, 0, 0)[1]
-    if not head then return {'idle'} end
-    if head ~= id then return {'other', head} end
+    if head ~= id then return head and {'other', head} or {'idle'} end
 end
-local fields = {'seq', 'event', 'prio', 'aud', 'sup', 'state', 'until', 'soft', 'cutoff', 'type', 'bc', 'resumed', 'back'}
+local fields = {'seq', 'event', 'prio', 'aud', 'sup', 'state', 'until', 'soft', 'cutoff', 'type', 'bc', 'resumed', 'back',
+    'created'}
 local push = {}
 for at, value in ipairs(redis.call('HMGET', p, unpack(fields))) do push[fields[at]] = value or nil end
 if not push.event then
@@ -83,8 +83,7 @@ if not push.event then
 end
 interval = push.sup and tonumber(interval) or 0
 local isStart = push.event == 'start'
-local isPlannable = not isStart or startBuckets ~= '' or redis.call('HEXISTS', w, 'shards') == 1
-if not isPlannable then return {'starts', push.type or ''} end
+if isStart and startBuckets == '' and redis.call('HEXISTS', w, 'shards') == 0 then return {'starts', push.type or ''} end
 local function set(...) redis.call('HSET', p, ...) end
 
 if not active then
@@ -97,7 +96,8 @@ if not active then
     redis.call('HSET', n, 'active', id, 'begun', push.seq, 'begun_id', id)
     if isStart then redis.call('HDEL', n, 'catch') else redis.call('HSET', n, 'catch', raw) end
     redis.call('UNLINK', k)
-    set('state', 'sending')
+    local waited = math.min(now - (push.created or now), 2 ^ 24 - 1)
+    set('state', 'sending', unpack(waited >= 1000 and {'waited', string.format('%d', waited)} or {}))
     -- Late joiners noted so far may have missed newer pushes, but this sweep finds them.
     if push.back then set('notes', redis.call('HGET', n, 'arrivals') or 0) end
     begin_state(v, n, newest, before, ps, push, id, set, now)

@@ -35,6 +35,8 @@ local function keep_pruned(id, channel, reason)
     redis.call('PEXPIRE', pr, retention)
 end
 
+-- Pushes whose first device is noted.
+local reached = {}
 local answer = {''}
 for i = rest, #ARGV, 3 do
     local field, outcome, mark = ARGV[i], ARGV[i + 1], ARGV[i + 2]
@@ -48,7 +50,10 @@ for i = rest, #ARGV, 3 do
             if mark ~= '' then redis.call('HINCRBY', p, 'e:Quarantined', 1) end
             redis.call('HINCRBY', w, 'owed', -1)
             if outcome == 'pruned' then keep_pruned(id, channel_of(field), reason_of(value)) end
-            finish(p, w, now)
+            local state = finish(p, w, now)
+            if outcome == 'delivered' and state == 'sending' and not reached[p] then
+                reached[p] = redis.call('HSETNX', p, 'first', now)
+            end
         end
         if mark ~= '' and mark ~= '-' then
             redis.call('HSET', x, channel_of(field), mark)

@@ -50,7 +50,7 @@ if isUsual and (sent or handed) and string.find(lone, id, 1, true) == 1 then
     -- None of these keys is made while a push is handed.
     if ownEpoch == epoch and itsOwner == owner and (handed or redis.call('EXISTS', k, r, o) == 0) then
         finished = string.format('%d', redis_now())
-        kept, life, tell = pack_kept(lone, raw, finished, ARGV, rest)
+        kept, life, tell = pack_kept(lone, raw, finished, newest, ARGV, rest)
         answer = {'ok', 'done', 1, 0, '', 0, 0}
         if kept then
             redis.call('HSET', pk, raw, kept)
@@ -119,6 +119,8 @@ local isLong = sweep == 'catchUp' and isCatchUp and position >= 16
 if isLong and redis.call('ZCARD', q) > 1 then redis.call('HDEL', n, 'catch') end
 local ownRemovals = tonumber(redis.call('HGET', w, 'owed') or 0)
 state = finish(p, w, now)
+-- When the push reached its first device. One that ends with this page needs no such time.
+if push.reaches and state == 'sending' then redis.call('HSETNX', p, 'first', now) end
 -- No late joiner needs what the newest push replaced, because that one is done. The next push takes the usual case.
 local isNewest = before and newest and string.find(newest, id, 1, true)
 if isNewest and state == 'done' then redis.call('HDEL', n, 'before') end

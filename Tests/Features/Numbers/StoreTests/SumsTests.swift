@@ -259,6 +259,56 @@ import Testing
             hours.keys.sorted() == [day * 24 + 18, day * 24 + 19] && (95...105).contains(hours[day * 24 + 18] ?? 0))
     }
 
+    @Test func `each hour has the followings that began and ended in it`() async throws {
+        let fixture = try await SumsFixture()
+        let (registry, app, name) = (fixture.store.registry, fixture.app, try ActivityName("a"))
+        let channels = (0..<4).map { _ in ChannelID.random() }
+        let token = try PushToken(hex: "0a0b")
+        func track(_ channels: some Sequence<ChannelID>, _ place: TokenPlace? = nil) async throws {
+            for parts in [Array(channels.prefix(1)), Array(channels.dropFirst())] {
+                _ = try await registry.track(
+                    app, place ?? .activity(name),
+                    parts.map { Registration(channel: $0, token: token, registeredAt: fixture.now) })
+            }
+        }
+        func found(_ span: Sums.Span) async throws -> [[Int]] {
+            let newest = fixture.now / span.length
+            let view = try await fixture.store.sums.read(app, by: span, newest - 1...newest, .whole(nil))
+            return view.followings.sorted { $0.key < $1.key }.map { [$0.value.began, $0.value.ended] }
+        }
+        try await track(channels)
+        // They follow already. Start tokens are no followings.
+        try await track(channels)
+        try await track(channels, .startTokens(of: "T"))
+        try await eventually("the followings are written") { try await found(.hour) == [[4, 0]] }
+        fixture.now += Self.hour
+        for _ in 0..<2 {
+            let untracks = channels.prefix(2).map { Untrack(channel: $0, removedAt: fixture.now) }
+            try await registry.untrack(app, .activity(name), untracks)
+        }
+        let dead = TokenRemoval(channel: channels[2].stored, token: token.bytes, deadSince: nil)
+        #expect(try await registry.prune(app, .activity(name), [dead]) == [.pruned])
+        fixture.now += 1
+        try await track(channels.prefix(1))
+        try await eventually("the next hour's are too") { try await found(.hour) == [[4, 0], [1, 3]] }
+        #expect(try await found(.day) == [[5, 3]])
+    }
+
+    @Test func `times to the first and the last phone are averages, and a wait has its longest too`() async throws {
+        let fixture = try await SumsFixture()
+        let (one, other) = try await (fixture.push(0.5), fixture.push(0.5))
+        try await fixture.push(0.5, delivered: 0)
+        let accepted = fixture.now - Self.hour / 2
+        try await fixture.set(one, "match-1", ["first", .int(accepted + 500), "waited", 3_000])
+        try await fixture.set(other, "match-1", ["waited", 5_000])
+        try await fixture.work()
+        let hour = fixture.hour
+        let sums = try await fixture.store.sums.read(fixture.app, by: .hour, hour...hour, .whole(nil)).total.sums
+        let counts = sums.values.reduce(into: SumCounts()) { $0 += $1 }
+        #expect(counts.reached == 2 && counts.started == 500 + 1_500 && counts.lasted == 3_000)
+        #expect(counts.waited == 8_000 && counts.longestWait == 5_000)
+    }
+
     @Test func `a table keeps the names with the most deliveries, and the sums of all`() {
         var table = SumTable()
         var counts = SumCounts()
@@ -276,6 +326,7 @@ import Testing
     @Test func `counts and keys are read as they were written, and of foreign bytes nothing`() throws {
         var counts = SumCounts()
         (counts.pushes, counts.outcomes.targets, counts.longest, counts.shown) = (3, 50, 1_500, 7)
+        (counts.waited, counts.longestWait) = (9, 8)
         counts.outcomes[.expired] = 2
         #expect(SumCounts(stored: counts.stored) == counts)
         #expect(SumCounts(stored: "1,x,99999999999999999999") == SumCounts(stored: "1"))

@@ -79,6 +79,7 @@ local function end_entry(p, w, field, reason)
     if not endedIn[p] then endedIn[p] = {w = w, isOpen = is_open(p)} end
     if not endedIn[p].isOpen then return false end
     count(p, field, 1)
+    endedIn[p].reaches = endedIn[p].reaches or field == 'delivered'
     if reason ~= '' then count(p, 'e:' .. reason, 1) end
     count(w, 'wait', -1)
     return true
@@ -87,6 +88,9 @@ end
 -- Writes the counts, and finishes the pushes whose entries ended.
 local function finish_pushes(now)
     write_counts()
-    for p, push in pairs(endedIn) do if push.isOpen then finish(p, push.w, now) end end
+    for p, push in pairs(endedIn) do
+        local state = push.isOpen and finish(p, push.w, now)
+        if push.reaches and state == 'sending' then redis.call('HSETNX', p, 'first', now) end
+    end
     endedIn = {}
 end

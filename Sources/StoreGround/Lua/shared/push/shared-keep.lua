@@ -2,12 +2,18 @@
 -- uses kept-numbers, id, lone-words
 
 -- Returns the record, or nil if this push needs a hash of its own; how long it is kept (ms), and `tell` or nil.
--- raw: its id, 16 bytes. counts: from `at` on, `add`, a field of the ledger and its number, in turns
-local function pack_kept(lone, raw, finished, counts, at)
-    local _, seq, ts, prio, deadline, created, life, sup, expiry, soft, prev, tell, tp, by, start =
+-- raw: its id, 16 bytes. counts: from `at` on, `add`, a field of the ledger and its number, in turns. `waited` joins them.
+-- newest: see read_lone. Inline, because a function costs each settlement more.
+local function pack_kept(lone, raw, finished, newest, counts, at)
+    local id, seq, ts, prio, deadline, created, life, sup, expiry, soft, prev, tell, tp, by, start =
         string.match(lone, LONE_WORDS)
     local content = string.sub(lone, start)
     tell = tell ~= '-' and tell
+    local begunID, begun = string.match(newest or '', '^%d+ update (%S+) (%d+)')
+    local waited = begunID == id and math.min(begun - created, 2 ^ 24 - 1) or 0
+    if waited >= 1000 then
+        counts[#counts + 1], counts[#counts + 2], counts[#counts + 3] = 'add', 'waited', string.format('%d', waited)
+    end
     -- A push that was accepted long after its id was made would lengthen the life of its block.
     local shift = created - struct.unpack('>I6', raw)
     local lasting, took = deadline - created, finished - created

@@ -2,7 +2,9 @@
 -- uses constants, id, lone-words, handed
 
 -- Returns a lone push's id, the fields of its record, its sequence number, and how long the record is kept (ms).
-local function read_lone(lone, state)
+-- newest: the name's newest state, which the push became when it began. `waited` says how long it waited until then: if a
+-- second or more, because most pushes shall take nothing for it, and 4.6 hours at most, as a kept record can say.
+local function read_lone(lone, state, newest)
     local id, seq, ts, prio, deadline, created, life, sup, expiry, soft, prev, tell, tp, by, start =
         string.match(lone, LONE_WORDS)
     local record = {'seq', seq, 'ts', ts, 'event', 'update', 'prio', prio, 'aud', '*', 'until', deadline,
@@ -17,19 +19,22 @@ local function read_lone(lone, state)
     set('tell', tell, '-')
     set('tp', tp, '-')
     set('by', by, '')
+    local begunID, begun = string.match(newest or '', '^%d+ update (%S+) (%d+)')
+    local waited = begunID == id and math.min(begun - created, 2 ^ 24 - 1) or 0
+    if waited >= 1000 then set('waited', string.format('%d', waited)) end
     return id, record, seq, life
 end
 
 -- Gives a lone push keys of its own, because something happens to it that is not the usual case. n: name meta
 local function unpack_lone(n)
-    local lone, sent, handed = unpack(redis.call('HMGET', n, 'lone', 'sent', 'handed'))
+    local lone, sent, handed, newest = unpack(redis.call('HMGET', n, 'lone', 'sent', 'handed', 'newest'))
     if not lone then return end
     if handed then
         take_back(n, handed)
-        sent = redis.call('HGET', n, 'sent')
+        sent, newest = unpack(redis.call('HMGET', n, 'sent', 'newest'))
     end
     local before, tag = string.match(n, '^([^{]*):n:({.*)$')
-    local id, record, seq, life = read_lone(lone, sent and 'sending' or 'queued')
+    local id, record, seq, life = read_lone(lone, sent and 'sending' or 'queued', newest)
     local p, q, w = before .. ':p:' .. tag .. ':' .. id, before .. ':q:' .. tag, before .. ':w:' .. tag .. ':' .. id
     redis.call('HSET', p, unpack(record))
     redis.call('PEXPIRE', p, life)

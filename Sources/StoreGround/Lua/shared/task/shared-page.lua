@@ -24,6 +24,7 @@ local function page_operations(push, n, f, id, list, at)
             give_up(push.dl, a, b, false)
         elseif op == 'add' then
             count(push.p, a, tonumber(b))
+            push.reaches = push.reaches or a == 'delivered'
             if a == 'expired' then note_expired(push.dl, b, push.now, push.retention) end
         elseif op == 'remove' then
             removals[#removals + 1] = push.raw .. a
