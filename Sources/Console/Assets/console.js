@@ -48,7 +48,7 @@ function localTimes(root) {
     const text = date.toLocaleString(undefined, {
       year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit", timeZoneName: "short",
     });
-    if (time.classList.contains("clock")) {
+    if (time.classList.contains("exact")) {
       const isToday = date.toDateString() === new Date(Date.now() + clock).toDateString();
       const day = isToday ? {} : { month: "short", day: "numeric" };
       time.textContent = date.toLocaleString(undefined, { ...day, hour: "2-digit", minute: "2-digit", second: "2-digit" });

@@ -98,7 +98,7 @@ import Testing
                 #expect(try await browser.get("/console/\(path)").text.contains("Days are UTC."), "\(path)")
             }
             let log = try await browser.get("/console/actions").text
-            #expect(log.contains(#"<time class="clock" datetime=""#) && log.contains(" UTC</time>"), "\(log)")
+            #expect(log.contains(#"<time class="exact" datetime=""#) && log.contains(" UTC</time>"), "\(log)")
         }
     }
 
