@@ -33,7 +33,7 @@ public struct HTTPRequest: Sendable {
 public enum HTTPBody: Sendable {
     case bytes([UInt8])
     /// A streamed upload of any length. The transfer's thread calls the closure until it returns an empty array. An
-    /// error that it throws ends the exchange and appears in the failure. With a length, the closure must return as many
-    /// bytes in all.
+    /// error that it throws ends the exchange and appears in the failure. With a length, the closure must return as
+    /// many bytes in all.
     case stream(@Sendable () throws -> [UInt8], length: Int? = nil)
 }

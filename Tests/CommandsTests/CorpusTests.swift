@@ -289,7 +289,8 @@ import Testing
         #expect(try upload(Array("\u{FEFF}".utf8) + line) == (line.count, line.count))
         #expect(try upload([]) == (nil, 0))
         #expect(try upload(Array("channel,token\nk1,aa01\n".utf8)) == (nil, line.count))
-        #expect { try upload(lines, lengthMeanwhile: 300_000) } throws: { ($0 as? CommandFailure)?.message.contains("shorter") == true }
+        let failure = #expect(throws: CommandFailure.self) { try upload(lines, lengthMeanwhile: 300_000) }
+        #expect(failure?.message.contains("shorter") == true)
     }
 
     @Test(

@@ -27,7 +27,9 @@ import Testing
         let each = 5_000
         let all = await withTaskGroup(of: [UUIDBytes].self) { group in
             for _ in 0..<8 { group.addTask { (0..<each).map { _ in .random() } } }
-            return await group.reduce(into: Set<UInt64>()) { all, some in all.formUnion(some.flatMap { [$0.high, $0.low] }) }
+            return await group.reduce(into: Set<UInt64>()) { all, some in
+                all.formUnion(some.flatMap { [$0.high, $0.low] })
+            }
         }
         #expect(all.count == 2 * 8 * each)
     }

@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// Random numbers of the kernel that nobody can guess. They are fetched 32 at a time, because a call of the kernel costs
-/// more than the rest of an id. A number is given once and then wiped, so that memory does not hold ids of the past.
+/// Random numbers of the kernel that nobody can guess. They are fetched 32 at a time, because a call of the kernel
+/// costs more than the rest of an id. A number is given once and then wiped, so that memory holds no ids of the past.
 ///
 /// A child made by `fork` would repeat its parent's numbers. Lamplighter never forks, and Swift does not offer it.
 enum RandomNumbers {

@@ -80,7 +80,8 @@ extension StringProtocol {
 }
 
 extension Collection<UInt8> {
-    /// Lends the bytes in one piece of memory. A loop over it is several times as fast as one over a generic collection.
+    /// Lends the bytes in one piece of memory. A loop over it is several times as fast as one over a generic
+    /// collection.
     func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         withContiguousStorageIfAvailable(body) ?? Array(self).withUnsafeBufferPointer(body)
     }

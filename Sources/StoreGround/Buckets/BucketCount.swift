@@ -16,10 +16,12 @@ package struct BucketCount: Sendable, Hashable {
     /// Fingerprint of the hash key by which the records were placed.
     package let fingerprint: String
 
-    /// The number of buckets for a new place that this many tokens are about to join. A power of two makes all buckets
-    /// alike: at the end they have 50 to 100 tokens each, so that few of them divide (`Buckets.threshold`).
+    /// The number of buckets for a small place that this many tokens are about to join. A power of two makes all
+    /// buckets alike: at the end they have 50 to 100 tokens each, so that few of them divide (`Buckets.threshold`).
     package static func number(for tokens: Int) -> Int {
-        var number = 1
+        // One that is not divided.
+        guard tokens > 128 else { return 1 }
+        var number = 2
         while number < mostGuessed, tokens > 100 * number { number *= 2 }
         return number
     }

@@ -119,7 +119,7 @@ package struct Buckets: Sendable {
         return count
     }
 
-    /// Gives a place without tokens its buckets, so that they need not divide while tokens come. Another place keeps its
+    /// Gives a place of one bucket so many, so that they need not divide while tokens come. Another place keeps its
     /// own. If fewer tokens come, buckets stay small or empty until the place expires.
     package func make(_ number: Int, in place: PlaceKeys) async throws(StoreError) {
         guard (2...BucketCount.maximum).contains(number) else { return }
@@ -128,10 +128,13 @@ package struct Buckets: Sendable {
         let count = BucketCount(buckets: number, fingerprint: key.fingerprint)
         let reply = try await redis.run(
             Lua.registrySize, keys: ["b": keys.root(place.tag)],
-            ["newCount": .string(count.stored), "life": .int(place.span.retention)])
+            [
+                "newCount": .string(count.stored), "hashKey": .bytes(key.bytes), "number": .int(number),
+                "modulus": .int(2 << count.level), "life": .int(place.span.retention),
+            ])
         guard try reply.isOne() else { return }
         memory.remember(place.key, count)
-        // The root is new, so the name may have left its app's index.
+        // The root may be new, so the name may have left its app's index.
         memory.forgetListing(place.key)
     }
 

@@ -23,8 +23,8 @@ extension Registry {
         let flags: Int
     }
 
-    /// How many registrations are best stored in one call, if there are more: so many that several are of one bucket of a
-    /// large name. They are fewer under a small quota, because a call may pass it as a whole.
+    /// How many registrations are best stored in one call, if there are more: so many that several are of one bucket of
+    /// a large name. They are fewer under a small quota, because a call may pass it as a whole.
     public func batchSize(of tokens: TokenPlace) -> Int {
         let limit = quotas.limit(tokens.quota)
         return limit > 0 ? min(max(1_000, limit / 100), Self.mostAtOnce) : Self.mostAtOnce
@@ -34,8 +34,8 @@ extension Registry {
     /// the index of channels, then the records, then lists the name in the app's index, then wakes a worker for late
     /// joiners.
     /// - Parameter endAfter: the age at which cards are to be ended automatically.
-    /// - Parameter announced: about how many registrations the caller's next calls bring with this one. A new place gets
-    ///   its buckets at once for them.
+    /// - Parameter announced: about how many registrations this call and the next ones bring. A place of one bucket
+    ///   gets its buckets at once for them.
     /// - Returns: one result for each registration, in order.
     public func track(
         _ app: AppKey, _ tokens: TokenPlace, _ registrations: [Registration], endAfter: Duration? = nil,
@@ -124,8 +124,9 @@ extension Registry {
         return answers.compactMap(\.self)
     }
 
-    /// Takes the next part from the entries that are left. In the order of buckets, a call of Redis is for several tokens
-    /// of a bucket. A part has few for each bucket, so that all of a place's buckets grow alike and divide in time.
+    /// Takes the next part from the entries that are left. In the order of buckets, a call of Redis is for several
+    /// tokens of a bucket. A part has few for each bucket, so that all of a place's buckets grow alike and divide in
+    /// time.
     private func inOrderOfBuckets(
         _ left: inout ArraySlice<Int>, of entries: [EncodedRegistration], in place: PlaceKeys
     ) -> [Int] {

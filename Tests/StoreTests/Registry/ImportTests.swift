@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (0, 1), (1, 1), (100, 1), (101, 2), (200, 2), (201, 4), (200_000, 2_048), (204_800, 2_048), (204_801, 4_096),
+        (0, 1), (1, 1), (128, 1), (129, 2), (200, 2), (201, 4), (200_000, 2_048), (204_800, 2_048), (204_801, 4_096),
         (.max, 16_384), (-1, 1),
     ])
     func `buckets for a number of tokens`(tokens: Int, buckets: Int) {
@@ -73,12 +73,36 @@ import Testing
         }
     }
 
-    @Test func `a name that is there keeps its buckets`() async throws {
+    @Test(arguments: [2, 3, 200, 256])
+    func `a name of one bucket has its tokens in the new ones`(buckets: Int) async throws {
         try await RegistryFixture.run { fixture in
-            try await track(0..<10, fixture)
-            try await track(10..<60, announced: 20_000, by: fixture.otherRegistry(), fixture)
-            #expect(try await fixture.buckets() == 1)
-            try await expectTokens(60, fixture)
+            let place = fixture.keys.place(fixture.app, .activity(fixture.name))
+            try await track(0..<128, fixture)
+            _ = try await fixture.command("PEXPIRE", fixture.root, "40000000")
+            try await fixture.redis.everywhere("CONFIG", "RESETSTAT")
+            try await fixture.registry.buckets.make(buckets, in: place)
+            let calls = try await fixture.redis.calls()
+            #expect(try #require(calls["hset"]) <= min(buckets, 128) + 1 && calls["hgetall"] == 1, "\(calls)")
+            #expect(try await fixture.buckets() == buckets)
+            for key in try await fixture.redis.keys(fixture.keys.root("*")) {
+                #expect(try await (39_000_000...40_000_000).contains(fixture.command("PTTL", key).integer()))
+            }
+            try await expectTokens(128, fixture)
+            // They are found where they are: a rotation replaces them.
+            try await track(0..<200, by: fixture.otherRegistry(), fixture)
+            try await expectTokens(200, fixture)
+        }
+    }
+
+    @Test func `a name of several buckets keeps them`() async throws {
+        try await RegistryFixture.run { fixture in
+            try await track(0..<1_000, fixture)
+            let buckets = try await fixture.buckets()
+            try await track(0..<60, announced: 20_000, by: fixture.otherRegistry(), fixture)
+            try await fixture.otherRegistry().buckets.make(
+                256, in: fixture.keys.place(fixture.app, .activity(fixture.name)))
+            #expect(try await fixture.buckets() == buckets && buckets > 1)
+            try await expectTokens(1_000, fixture)
         }
     }
 
