@@ -121,8 +121,8 @@ struct WaitingPush: Sendable {
         return found
     }
 
-    /// The last publishes that did not go out, because the name had a push that their senders did not see, with the time
-    /// (epoch ms) of each.
+    /// The last publishes that did not go out, because the name had a push that their senders did not see, with the
+    /// time (epoch ms) of each.
     /// - Parameter name: nil: of all names of the app
     static func conflicts(_ visit: Visit, _ name: String?) async throws -> [(schedule: ScheduleAnswer, at: Int64)] {
         try await list(visit, name, "finished").compactMap { schedule in

@@ -147,8 +147,8 @@ public struct Schedules: Sendable {
         return (found, own.count, wanted.dropFirst(limit).first)
     }
 
-    /// The schedules of a name among the next of the app, the earliest first, or among the last that are over, the latest
-    /// first.
+    /// The schedules of a name among the next of the app, the earliest first, or among the last that are over, the
+    /// latest first.
     public func list(_ app: AppKey, of name: ActivityName, areOver: Bool) async throws(StoreError) -> [Schedule] {
         let ids =
             areOver
@@ -164,7 +164,7 @@ public struct Schedules: Sendable {
 
     /// The schedules among these whose names fit, in the same order.
     func own(
-        _ app: AppKey, _ ids: [PushID], _ fits: ([UInt8]) -> Bool
+        _ app: AppKey, _ ids: [PushID], _ fits: (ArraySlice<UInt8>) -> Bool
     ) async throws(StoreError) -> [PushID] {
         var own: [PushID] = []
         for part in ids.parts(of: 1_000) {
