@@ -96,7 +96,7 @@ import Testing
     }
 
     enum Change: CaseIterable {
-        case untracks, prunes, forgets, registers, rotates, publishes, cancels, begins, renews
+        case untracks, prunes, forgets, registers, joins, rotates, publishes, cancels, begins, renews
     }
 
     private func make(_ change: Change, _ fixture: PushFixture, _ id: PushID, _ known: Registration) async throws {
@@ -112,6 +112,9 @@ import Testing
             _ = try await store.registry.forget(
                 app, .activity(name), known.channel.stored, before: 1_795_000_001_000)
         case .registers: _ = try await store.registry.track(app, .activity(name), [try registration()])
+        case .joins:
+            let crowd = [try registration(), try registration()]
+            _ = try await store.registry.track(app, .activity(name), crowd)
         case .rotates:
             let next = try registration(known.channel, at: 1_795_000_001_000)
             _ = try await store.registry.track(app, .activity(name), [next])
@@ -143,13 +146,13 @@ import Testing
         case .cancels: #expect(try await fixture.ledger(id).state == .cancelled)
         case .publishes: #expect(try await fixture.ledger(id).state == .superseded)
         case .begins: #expect(try await fixture.ledger(id).state == .sending)
-        case .untracks, .prunes, .forgets, .registers, .rotates, .renews:
+        case .untracks, .prunes, .forgets, .registers, .joins, .rotates, .renews:
             #expect(try await fixture.ledger(id).state == .queued)
             let claim = try await fixture.claimed(Self.name, id)
             let (page, _, _) = try await fixture.store.tokens.markedPage(
                 fixture.app, .activity(name), from: .start, to: .end, limit: 100)
-            let isOther = change != .rotates && change != .renews
-            #expect(page.count == (isOther ? change == .registers ? 3 : 1 : 2))
+            let counts: [Change: Int] = [.registers: 3, .joins: 4, .rotates: 2, .renews: 2]
+            #expect(page.count == counts[change] ?? 1)
             _ = try await fixture.deliver(claim, targets: page.count)
             #expect(try await fixture.ledger(id).delivered == page.count)
         }
@@ -169,7 +172,8 @@ import Testing
         let ledger = try await fixture.ledger(id)
         #expect(ledger.delivered == 2)
         let leftovers = try await fixture.store.sweeps.leftovers(fixture.app, name)
-        #expect(leftovers.nameWaits == (change == .publishes || change == .registers || change == .rotates))
+        let wait: [Change] = [.publishes, .registers, .joins, .rotates]
+        #expect(leftovers.nameWaits == wait.contains(change))
     }
 
     @Test func `a second push within the name's interval waits for it`() async throws {
@@ -239,6 +243,17 @@ import Testing
         #expect(begun.isClaimed && push == id)
         try await fixture.store.sweeps.giveBack(handed: entry)
         #expect(try await fixture.ledger(id).state == .sending, "another worker has it")
+    }
+
+    @Test func `an entry gives its own push back, and no later one`() async throws {
+        let (fixture, _) = try await start()
+        try await publish(fixture)
+        let entry = try #require(try await read(fixture).first)
+        let claim = try fixture.store.sweeps.claim(try #require(entry.handed), of: entry)
+        _ = try await fixture.deliver(claim, targets: 2)
+        try await publish(fixture)
+        try await fixture.store.sweeps.giveBack(handed: entry)
+        #expect(try await isHanded(fixture))
     }
 
     @Test func `an entry that is acknowledged hands nothing any more`() async throws {
