@@ -90,7 +90,7 @@ import Testing
                 let id = try created.strings("schedule_ids")[0]
                 #expect(try await gateway.send("DELETE", "/api/schedules/\(id)").status == 204)
             }
-            func list(_ query: String) async throws -> Response {
+            func list(_ query: String) async throws -> Reply {
                 try await gateway.send("GET", "/api/schedules?name=match-7&\(query)")
             }
             let waiting = try await list("state=scheduled&limit=5")
