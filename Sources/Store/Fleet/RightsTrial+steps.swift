@@ -94,7 +94,7 @@ extension RightsTrial {
                 reads("ZREVRANGE", "z", "0", "-1"), reads("ZRANGEBYSCORE", "z", "-inf", "+inf"),
                 reads("ZRANGEBYLEX", "z", "-", "+"),
                 reads("ZREVRANGEBYLEX", "z", "+", "-"), reads("ZRANDMEMBER", "z"), writes("ZREM", "z", "a"),
-                writes("ZREMRANGEBYLEX", "z", "-", "+"),
+                writes("ZREMRANGEBYLEX", "z", "-", "+"), writes("ZREMRANGEBYSCORE", "z", "-inf", "+inf"),
             ]
         }
 
