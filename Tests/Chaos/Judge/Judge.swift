@@ -96,7 +96,8 @@ struct Judge: Sendable {
                     found.note(finding, "\(words)\n    \(Request.words(history))")
                 }
             }
-            newest = max(newest, number)
+            // For workers nobody got this end, which was cancelled. So the push before it comes back.
+            if unnoticed(request, of: Int(id.name)) == nil { newest = max(newest, number) }
             guard request.isEnd, number > after else { continue }
             endKnown = min(endKnown, request.at + noticing(request, of: Int(id.name)))
         }
