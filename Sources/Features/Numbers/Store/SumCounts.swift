@@ -44,31 +44,32 @@ public struct SumCounts: Sendable, Hashable {
     /// In the order of the stored form. A later version may add some at its end.
     private var numbers: [Int] {
         get {
-            [largest, longest, pushes, outcomes.targets] + SettledField.allCases.map { outcomes[$0] }
-                + [shown, ended, dismissed, reached, lasted, started, waited, longestWait]
+            [largest, longest, longestWait, pushes, outcomes.targets] + SettledField.allCases.map { outcomes[$0] }
+                + [shown, ended, dismissed, reached, lasted, started, waited]
         }
         set {
             var rest = newValue[...]
             func next() -> Int { rest.popFirst() ?? 0 }
-            (largest, longest, pushes, outcomes.targets) = (next(), next(), next(), next())
+            (largest, longest, longestWait) = (next(), next(), next())
+            (pushes, outcomes.targets) = (next(), next())
             for outcome in SettledField.allCases { outcomes[outcome] = next() }
             (shown, ended, dismissed, reached, lasted) = (next(), next(), next(), next(), next())
-            (started, waited, longestWait) = (next(), next(), next())
+            (started, waited) = (next(), next())
         }
     }
-    /// The places of the numbers that are not added up.
-    private static let largests: Set<Int> = [0, 1, 11 + SettledField.allCases.count]
+    /// The first numbers, which are not added up.
+    private static let largests = 3
 
     public static func += (sum: inout SumCounts, other: SumCounts) {
         sum.numbers = zip(sum.numbers, other.numbers).enumerated().map { index, pair in
-            largests.contains(index) ? max(pair.0, pair.1) : pair.0 + pair.1
+            index < largests ? max(pair.0, pair.1) : pair.0 + pair.1
         }
     }
 
     /// Takes away what was counted of pushes before. The largest of several stay as they are.
     static func -= (sum: inout SumCounts, other: SumCounts) {
         sum.numbers = zip(sum.numbers, other.numbers).enumerated().map { index, pair in
-            largests.contains(index) ? pair.0 : pair.0 - pair.1
+            index < largests ? pair.0 : pair.0 - pair.1
         }
     }
 

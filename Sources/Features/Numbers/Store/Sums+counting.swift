@@ -62,8 +62,7 @@ extension Sums {
         static let fields =
             [
                 "event", "aud", "trace", "state", "created", "until", "targets", "finished", "first", "waited",
-                "r:shown",
-                "r:ended", "r:dismissed",
+                "r:shown", "r:ended", "r:dismissed",
             ]
             + SettledField.allCases.map(\.rawValue)
 
