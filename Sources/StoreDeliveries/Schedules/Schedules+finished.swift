@@ -45,13 +45,17 @@ extension Schedules {
         return (finished, total, ids.count > limit ? ids[limit] : nil)
     }
 
+    /// The ids of the list, the latest first.
+    /// - Parameter last: the place of the last one; -1: all
+    func finishedIDs(_ app: AppKey, last: Int) async throws(StoreError) -> [PushID] {
+        try await redis.run("ZREVRANGE", keys.finishedSchedules(app), "0", .int(last)).byteStrings()
+            .compactMap { UUIDBytes(bytes: $0).map(PushID.init) }
+    }
+
     private func over(
         _ app: AppKey, namesFrom prefix: String, _ start: PushID?, _ limit: Int
     ) async throws(StoreError) -> (schedules: [Schedule], total: Int, next: PushID?) {
-        let all = try await redis.run("ZREVRANGE", keys.finishedSchedules(app), "0", "-1").byteStrings()
-        let own = try await own(app, all.compactMap { UUIDBytes(bytes: $0).map(PushID.init) }) {
-            $0.starts(with: prefix.utf8)
-        }
+        let own = try await own(app, finishedIDs(app, last: -1)) { $0.starts(with: prefix.utf8) }
         let first = start.map { own.firstIndex(of: $0) ?? own.count } ?? 0
         var page = try await page(app, own, first, limit)
         page.schedules.removeAll { !$0.state.isOver }

@@ -14,7 +14,7 @@ public enum ScheduleCancellation: Sendable, Hashable {
 /// Publishes that wait for their time. They are in Redis, and any worker that sees one due commits it.
 public struct Schedules: Sendable {
     /// A list for one name looks at so many schedules of the app.
-    public static let mostOfName = 300
+    private static let mostOfName = 300
     /// Most waiting schedules of an app. More are refused.
     package var most = 100_000
     /// A schedule goes out with its own time as timestamp. If something newer was published since, an update that is
@@ -152,8 +152,7 @@ public struct Schedules: Sendable {
     public func list(_ app: AppKey, of name: ActivityName, areOver: Bool) async throws(StoreError) -> [Schedule] {
         let ids =
             areOver
-            ? try await redis.run("ZREVRANGE", keys.finishedSchedules(app), "0", .int(Self.mostOfName - 1))
-                .byteStrings().compactMap { UUIDBytes(bytes: $0).map(PushID.init) }
+            ? try await finishedIDs(app, last: Self.mostOfName - 1)
             : try await redis.run("ZRANGE", keys.at(app), "0", .int(Self.mostOfName - 1))
                 .strings().compactMap { PushID($0) }
         let own = try await own(app, ids) { $0.elementsEqual(name.rawValue.utf8) }
