@@ -5,7 +5,7 @@ extension Judge {
     func judgeStates(_ activity: Activity, _ pushes: [Push]) async throws {
         let places = await activity.places
         for index in places.indices where places[index].fate == .living {
-            let place = places[index]
+            var place = places[index]
             if interruptions.mayLose(place) { continue }
             let id = activity.token(index, place)
             if try await showsUnnoticedEnd(id) { continue }
@@ -21,8 +21,7 @@ extension Judge {
             // The channel registered while this end was accepted. Either the end is for it, or nothing before it is.
             case .unclear(let end):
                 if let shown = record.tokens[id]?.end, shown >= end { continue }
-                try await judgeShown(activity, index, place, pushes, from: end + 1)
-                continue
+                place.after = max(place.after, end)
             case .out, .ended, .retired: continue
             }
             try await judgeShown(activity, index, place, pushes)
@@ -43,17 +42,16 @@ extension Judge {
         }
     }
 
-    /// Checks that a device shows the newest push that it must have, or a newer one. `from` is the number of the first
-    /// push that is for it. `before` is the number of an end, which may have no state.
+    /// Checks that a device shows the newest push that it must have, or a newer one. `before` is the number of an end,
+    /// which may have no state.
     private func judgeShown(
-        _ activity: Activity, _ index: Int, _ place: Activity.Place, _ pushes: [Push], from: Int = 0,
-        before: Int = .max
+        _ activity: Activity, _ index: Int, _ place: Activity.Place, _ pushes: [Push], before: Int = .max
     ) async throws {
         let required = pushes.last { push in
             // Pushes that were accepted between a start and the report of its card's token are sent to that token.
             let isInTime = place.answered < push.underWay || place.startedBy.map { push.number > $0 } ?? false
-            return push.number >= from && push.number < before && push.number > place.after && push.mustBeShown
-                && isInTime && activity.covers(push.audience, index) && !isOvertaken(push, pushes)
+            return push.number < before && push.number > place.after && push.mustBeShown && isInTime
+                && activity.covers(push.audience, index) && !isOvertaken(push, pushes)
         }
         let id = activity.token(index, place)
         let received = record.tokens[id]
