@@ -14,7 +14,7 @@ enum DeadPage {
         if let file { return file }
         let first: DeadLettersAnswer = try await visit.get("/api/dead", query: "limit=1")
         let page = try await list(visit, after: visit.query.text("after"), limit: 50)
-        let replaced = await Replaced(visit)
+        let replaced = Replaced(visit)
         var isReplaced: Set<String> = []
         for letter in page.rows where await replaced.isReplaced(letter) { isReplaced.insert(letter.pushID) }
         let words = await SaidPush.words(page.rows.map(\.pushID), visit)
@@ -74,7 +74,7 @@ enum DeadPage {
         // The button is about all letters of the filter, without boxes.
         let isOfReplaced = visit.form["do"] == "drop-replaced"
         if isOfReplaced { visit.form["every"] = "yes" }
-        let replaced = await Replaced(visit)
+        let replaced = Replaced(visit)
         return try await Bulk(visit: visit, back: "/console/dead").run(words) { [visit] in
             let letters = try await visit.all { try await list(visit, after: $0, limit: 1_000) }
             guard isOfReplaced else { return letters.map(\.pushID) }
@@ -96,7 +96,7 @@ private actor Replaced {
     /// The newest push of each name that was asked for.
     private var newest: [String: NewestPushAnswer?] = [:]
 
-    init(_ visit: Visit) async { self.visit = visit }
+    init(_ visit: Visit) { self.visit = visit }
 
     func isReplaced(_ letter: DeadLetterAnswer) async -> Bool {
         if newest[letter.name] == nil {
