@@ -221,7 +221,7 @@ struct MenuEntry: Sendable {
     var group: Group
     var path: String
     var title: String
-    /// What waits for the reader on the page: the badge of the menu entry, and lines of the strip.
+    /// The entries that wait for the reader on the page: the badge of the menu entry, and lines of the strip.
     var waiting: [StripLine] = []
 }
 

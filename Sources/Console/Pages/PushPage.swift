@@ -238,7 +238,7 @@ enum PushPage {
     private static func page(_ visit: Visit) -> String { "/console/pushes/\(Form.encoded(visit.parameter("push")))" }
 }
 
-/// What a feature knows of one push, for the page of the push.
+/// A fact that a feature knows of one push, for the page of the push.
 struct PushFact: Sendable {
     typealias Finder = @Sendable (Visit, _ push: String) async -> [PushFact]
 

@@ -47,7 +47,7 @@ import Testing
             }
             #expect(try await place("match-42") == "/console/names/match-42")
             #expect(try await place("order-7") == "/console/names?contains=order-7")
-            // Whoever may look at names completes them too.
+            // A reader of names completes them too.
             let names = try await browser.get("/console/compose/names?q=ma").text
             #expect(names.contains("match-42") && !names.contains("order-7"), "\(names)")
         }

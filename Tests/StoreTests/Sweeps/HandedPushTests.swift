@@ -56,7 +56,7 @@ import Testing
         try await meta(fixture, ["handed"]).count == 1
     }
 
-    /// What the name's stream has that no worker has read.
+    /// The entries of the name's stream that no worker has read.
     private func read(_ fixture: PushFixture, as consumer: String = "w1") async throws -> [WorkEntry] {
         let reader = try fixture.reader(Self.name)
         defer { reader.close() }

@@ -24,7 +24,7 @@ struct ProposalCalls: CallGroup {
             let (app, identity) = (call.app.key, call.person.identity)
             let own = try await proposals.list(
                 app, askedBy: identity, namesFrom: call.namePrefix, limit: limit, now: call.now)
-            // Whoever reads the list has heard of each outcome in it.
+            // The reader of the list has heard of each outcome in it.
             try await proposals.markRead(app, askedBy: identity, now: call.now)
             return Answer(
                 200, ProposalListAnswer(total: own.total, next: nil, proposals: own.proposals.map(\.answer)))

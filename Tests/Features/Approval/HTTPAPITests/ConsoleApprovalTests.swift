@@ -271,7 +271,7 @@ import Testing
             #expect(mine.contains("“It is 3 : 1”") && mine.contains("decided by bob"), "\(mine)")
             #expect(try await !ann.get("/console").text.contains(news), "she has read it")
             #expect(try await !cid.get("/console/proposals?state=mine").text.contains(id))
-            // Who takes the own request back knows of it.
+            // A person who takes the own request back knows of it.
             let (second, _) = try await ask(ann, "console/2", ["event": "update", "state": #"{"home":8}"#])
             _ = try await ann.post(second, ["csrf": try await ann.formToken(), "to": "withdraw"])
             #expect(try await !ann.get("/console").text.contains(news))
