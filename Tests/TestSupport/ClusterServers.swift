@@ -92,7 +92,13 @@ public final class ClusterServers: Sendable {
 
     /// Forms the cluster. The first of `clients` are those of the primaries. The others are those of one replica
     /// each, in the same order.
+    ///
+    /// Each node has an epoch of its own from the start, as `redis-cli --cluster create` gives it. Nodes of one epoch
+    /// settle it among themselves by raising it, and who raises it last claims its slots again, also one just moved.
     private static func form(_ clients: [RedisClient], ports: [Int], primaries: Int) async throws {
+        for (index, client) in clients.enumerated() {
+            try await client.send(RedisCommand("CLUSTER", ["SET-CONFIG-EPOCH", .int(index + 1)]))
+        }
         for (index, client) in clients.prefix(primaries).enumerated() {
             let range = range(index, of: primaries)
             try await client.send(
