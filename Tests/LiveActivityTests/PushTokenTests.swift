@@ -116,7 +116,8 @@ import Testing
 
 @Suite struct PlatformTests {
     @Test func `each known platform has a word of its own`() {
-        #expect(Platform.all == [.ios] && Platform.ios.code == 0 && Platform.ios.name == "ios")
+        #expect(Platform.all == [.ios, .android] && Platform.all.map(\.code) == [0, 1])
+        #expect(Platform.all.map(\.name) == ["ios", "android"])
         #expect(Platform(code: 3).name == "platform-3" && Platform(code: 7) == Platform(code: 3))
     }
 }

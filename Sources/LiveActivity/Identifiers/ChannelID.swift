@@ -26,6 +26,22 @@ public struct ChannelID: Hashable, Sendable, CustomStringConvertible {
         return bytes.count == 16 ? bytes + [0] : bytes
     }
 
+    /// Visits the bytes of a channel's text, given in its stored form, without allocating memory.
+    @inlinable
+    public static func forEachTextByte(ofStored stored: some BidirectionalCollection<UInt8>, _ body: (UInt8) -> Void) {
+        guard stored.count == 16 else {
+            let text = stored.dropFirst()
+            return (stored.count == 17 && text.last == 0 ? text.dropLast() : text).forEach(body)
+        }
+        var position = 0
+        for byte in stored {
+            if position == 4 || position == 6 || position == 8 || position == 10 { body(UInt8(ascii: "-")) }
+            body(Hex.digit(byte >> 4))
+            body(Hex.digit(byte & 0xF))
+            position += 1
+        }
+    }
+
     /// Reads the stored form; nil if the bytes were not written by `stored`.
     public init?(stored: some BidirectionalCollection<UInt8>) {
         if let uuid = UUIDBytes(bytes: stored) {

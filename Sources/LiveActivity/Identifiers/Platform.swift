@@ -9,26 +9,26 @@ public struct Platform: Sendable, Hashable, CustomStringConvertible {
 
     public static let mostCode: UInt8 = 3
     public static let ios = Platform(code: 0)
+    public static let android = Platform(code: 1)
 
-    /// What the lower floors have to know of a platform. A second platform is a second row, and a constant like `ios`.
-    private struct Row {
-        var name: String
-        var frame: Frame
-    }
-
-    /// By code.
-    private static let rows = [
-        Row(
-            name: "ios",
-            frame: Frame(before: #"{"aps":{"timestamp":%s,"event":"update","content-state":"#, after: "}}"))
-    ]
+    /// By code. Another platform is another name here, and a constant like `ios`.
+    private static let names = ["ios", "android"]
 
     /// All platforms that this version can send to.
-    public static let all = rows.indices.map { Platform(code: UInt8($0)) }
+    public static let all = names.indices.map { Platform(code: UInt8($0)) }
 
     /// Its word in keys, logs and answers.
-    public var name: String { Self.all.contains(self) ? Self.rows[Int(code)].name : "platform-\(code)" }
+    public var name: String { Self.all.contains(self) ? Self.names[Int(code)] : "platform-\(code)" }
     public var description: String { name }
+    /// An install has one address on it, which reaches all of its cards. The address is kept once, with the channel.
+    public var hasOneAddress: Bool { self == .android }
+    /// Its outcomes are counted beside the sum of all platforms. Those of the first one are the rest.
+    public var countsApart: Bool { self != .ios }
+    /// Reads a platform's word.
+    public init?(name: String) {
+        guard let code = Self.names.firstIndex(of: name) else { return nil }
+        self.init(code: UInt8(code))
+    }
 
     /// The text around the content state in the payload of most pushes: updates that have nothing else. The store keeps
     /// such a payload without its frame.
@@ -39,7 +39,8 @@ public struct Platform: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The frame of APNs's payloads. It is part of the stored format.
-    public static let storedFrame = rows[0].frame
+    public static let storedFrame = Frame(
+        before: #"{"aps":{"timestamp":%s,"event":"update","content-state":"#, after: "}}")
 }
 
 /// An app on one platform: everything that the platform's answers decide about is kept under both.

@@ -26,6 +26,13 @@ public struct PushToken: Hashable, Sendable, CustomStringConvertible {
         (self.bytes, self.platform) = (bytes, platform)
     }
 
+    /// What a name keeps in place of the token of a follower whose address is kept with its channel.
+    public static func ofChannel(on platform: Platform) -> PushToken { PushToken(stored: ofChannel, of: platform) }
+    public static let ofChannel = [UInt8(ascii: "-")]
+
+    /// An address that another type has checked, in its stored form.
+    init(stored bytes: [UInt8], of platform: Platform) { (self.bytes, self.platform) = (bytes, platform) }
+
     /// How else apps write tokens, by mistake. It tells nothing of the token itself.
     private static func otherForm(_ text: String) -> String? {
         let text = text.trimmed
