@@ -20,6 +20,11 @@ static inline EVP_PKEY *copenssl_generate_p256(void) {
     return EVP_EC_gen("P-256");
 }
 
+/* EVP_RSA_gen is a macro over a variadic call. The caller owns the key. */
+static inline EVP_PKEY *copenssl_generate_rsa(unsigned int bits) {
+    return EVP_RSA_gen(bits);
+}
+
 /* Macros over SSL_CTX_ctrl and SSL_ctrl, which take their argument as a number or a void pointer; SSL_OP_… are computed. */
 static inline int copenssl_set_least_version(SSL_CTX *context, int version) {
     return (int)SSL_CTX_set_min_proto_version(context, version);

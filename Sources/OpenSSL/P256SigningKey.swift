@@ -8,7 +8,7 @@ public final class P256SigningKey: Sendable {
 
     /// - Parameter pem: the text of a PKCS#8 file (`-----BEGIN PRIVATE KEY-----`), such as Apple's .p8 files
     public init(pem: [UInt8]) throws(SigningKeyError) {
-        let key = try Self.read(pem)
+        let key = try readPrivateKey(pem)
         try Self.requireP256(key)
         self.key = key
     }
@@ -64,22 +64,6 @@ public final class P256SigningKey: Sendable {
         return digest.prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    private static func read(_ pem: [UInt8]) throws(SigningKeyError) -> OpaquePointer {
-        guard !pem.isEmpty else { throw .unreadable("the file is empty") }
-        let label = try pemLabel(pem)
-        switch label {
-        case "PRIVATE KEY": break
-        case "ENCRYPTED PRIVATE KEY": throw .unreadable("it is encrypted with a passphrase")
-        case "EC PRIVATE KEY", "RSA PRIVATE KEY": throw .unreadable("it is a PEM \(label), not PKCS#8")
-        default: throw .unreadable("it is a PEM \(label)")
-        }
-        guard let key = readKey(pem) else {
-            ERR_clear_error()
-            throw .unreadable("the PEM block does not hold a valid PKCS#8 key")
-        }
-        return key
-    }
-
     /// Frees a key that is not P-256.
     static func requireP256(_ key: OpaquePointer) throws(SigningKeyError) {
         guard let kind = otherKind(key) else { return }
@@ -89,11 +73,7 @@ public final class P256SigningKey: Sendable {
 
     /// The kind of a key. Nil for P-256.
     private static func otherKind(_ key: OpaquePointer) -> String? {
-        let type = EVP_PKEY_get_base_id(key)
-        guard type == EVP_PKEY_EC else {
-            let name = EVP_PKEY_get0_type_name(key).map { String(cString: $0) } ?? "of unknown kind"
-            return type == EVP_PKEY_RSA ? "RSA \(EVP_PKEY_get_bits(key))" : name
-        }
+        guard EVP_PKEY_get_base_id(key) == EVP_PKEY_EC else { return kindName(key) }
         var group = [CChar](repeating: 0, count: 80)
         var length = 0
         guard EVP_PKEY_get_group_name(key, &group, group.count, &length) == 1 else {
@@ -104,6 +84,29 @@ public final class P256SigningKey: Sendable {
         if curve == "prime256v1" { return nil }
         return ["secp384r1": "P-384", "secp521r1": "P-521"][curve] ?? curve
     }
+}
+
+/// Reads a private key in PKCS#8. The caller owns it.
+func readPrivateKey(_ pem: [UInt8]) throws(SigningKeyError) -> OpaquePointer {
+    guard !pem.isEmpty else { throw .unreadable("the file is empty") }
+    let label = try pemLabel(pem)
+    switch label {
+    case "PRIVATE KEY": break
+    case "ENCRYPTED PRIVATE KEY": throw .unreadable("it is encrypted with a passphrase")
+    case "EC PRIVATE KEY", "RSA PRIVATE KEY": throw .unreadable("it is a PEM \(label), not PKCS#8")
+    default: throw .unreadable("it is a PEM \(label)")
+    }
+    guard let key = readKey(pem) else {
+        ERR_clear_error()
+        throw .unreadable("the PEM block does not hold a valid PKCS#8 key")
+    }
+    return key
+}
+
+/// The kind of a key, and its bits for RSA.
+func kindName(_ key: OpaquePointer) -> String {
+    if EVP_PKEY_get_base_id(key) == EVP_PKEY_RSA { return "RSA \(EVP_PKEY_get_bits(key))" }
+    return EVP_PKEY_get0_type_name(key).map { String(cString: $0) } ?? "of unknown kind"
 }
 
 /// OpenSSL's oldest error on this thread. The error queue is empty afterwards.

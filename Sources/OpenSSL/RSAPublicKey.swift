@@ -31,7 +31,29 @@ public final class RSAPublicKey: Sendable {
         self.key = key
     }
 
+    /// The public half of a private key (PKCS#8).
+    public init(privatePEM: [UInt8]) throws(SigningKeyError) {
+        guard let key = readKey(privatePEM) else {
+            ERR_clear_error()
+            throw .unreadable("the PEM block does not hold a valid PKCS#8 key")
+        }
+        guard EVP_PKEY_get_base_id(key) == EVP_PKEY_RSA, Self.bits.contains(EVP_PKEY_get_bits(key)) else {
+            EVP_PKEY_free(key)
+            throw .unreadable("it is no RSA key of \(Self.bits.lowerBound) to \(Self.bits.upperBound) bits")
+        }
+        self.key = key
+    }
+
     deinit { EVP_PKEY_free(key) }
+
+    /// A new private key of 2,048 bits as PKCS#8 PEM, for demonstrations and tests. Google issues the real keys.
+    public static func generatePrivatePEM() throws(SigningKeyError) -> [UInt8] {
+        guard let key = copenssl_generate_rsa(2_048) else { throw .failed(openSSLMessage()) }
+        defer { EVP_PKEY_free(key) }
+        let pem = written { PEM_write_bio_PKCS8PrivateKey($0, key, nil, nil, 0, nil, nil) == 1 }
+        guard let pem else { throw .failed(openSSLMessage()) }
+        return pem
+    }
 
     /// Whether the signature (PKCS #1 v1.5) is this key's, over SHA-256 of the message.
     public func isValid(_ signature: [UInt8], for message: [UInt8]) -> Bool {

@@ -4,6 +4,8 @@ public enum SigningKeyError: Error, Sendable, Hashable, CustomStringConvertible 
     case unreadable(String)
     /// A private key of another kind, which the text names (`RSA 2048`, `P-384`).
     case notP256(String)
+    /// A private key that is not RSA, or too short.
+    case notRSA(String)
     /// OpenSSL failed to sign or to make a key, with this error text.
     case failed(String)
 
@@ -14,6 +16,7 @@ public enum SigningKeyError: Error, Sendable, Hashable, CustomStringConvertible 
                 + " (PEM that begins with -----BEGIN PRIVATE KEY-----)"
         case .notP256(let kind):
             "the signing key is \(kind), not P-256; expected the .p8 file that Apple issued for APNs"
+        case .notRSA(let kind): "the signing key is \(kind), not RSA of 2048 bits or more"
         case .failed(let message): "OpenSSL: \(message)"
         }
     }

@@ -38,4 +38,20 @@ import Testing
             #expect(RSAPublicKey(modulus: modulus, exponent: [1, 0, 1]) == nil)
         }
     }
+
+    @Test func `a generated key signs with openssl, and its public half checks`() async throws {
+        let directory = try TemporaryDirectory()
+        let pem = try RSAPublicKey.generatePrivatePEM()
+        let message = Array("a message".utf8)
+        try directory.write("key.pem", pem)
+        try directory.write("message", message)
+        let paths = ["key.pem", "sig", "message"].map(directory.path)
+        _ = try await ChildProcess.run(["openssl", "dgst", "-sha256", "-sign", paths[0], "-out", paths[1], paths[2]])
+        let signature = Array(try Data(contentsOf: URL(fileURLWithPath: paths[1])))
+        #expect(try RSAPublicKey(privatePEM: pem).isValid(signature, for: message))
+        #expect(try !RSAPublicKey(privatePEM: RSAPublicKey.generatePrivatePEM()).isValid(signature, for: message))
+        for text in [[], Array("x".utf8), try P256SigningKey.generatePEM()] {
+            #expect(throws: SigningKeyError.self) { try RSAPublicKey(privatePEM: text) }
+        }
+    }
 }
