@@ -19,6 +19,10 @@ public final class APNsSimulator: Service {
     public let port: Int
     /// The port of channel management. Nil if there is none.
     public let managePort: Int?
+    /// The port of FCM. Nil if there is none.
+    public let fcmPort: Int?
+    /// The key file of FCM's service account. Nil without FCM.
+    public let serviceAccountFile: String?
     private let controlPort: Int?
     /// PEM file of the simulator's CA, for `ca_file`.
     public let caFile: String
@@ -27,27 +31,31 @@ public final class APNsSimulator: Service {
 
     private let shared: Shared
     private let group: MultiThreadedEventLoopGroup
-    private let listeners: [any Channel]
+    private let listeners: Listeners
     private let isStopped = Atomic(false)
 
     private init(
-        _ shared: Shared, _ group: MultiThreadedEventLoopGroup, _ listener: (any Channel)?, _ manage: (any Channel)?,
-        _ control: (any Channel)?, caFile: String, keys: [ProviderKey]
+        _ shared: Shared, _ group: MultiThreadedEventLoopGroup, _ listeners: Listeners, caFile: String,
+        serviceAccountFile: String?, keys: [ProviderKey]
     ) {
         self.shared = shared
         self.group = group
         self.caFile = caFile
         self.keys = keys
-        listeners = [listener, manage, control].compactMap { $0 }
-        port = listener?.localAddress?.port ?? 0
-        managePort = manage?.localAddress?.port
-        controlPort = control?.localAddress?.port
+        self.listeners = listeners
+        self.serviceAccountFile = serviceAccountFile
+        port = listeners.push?.localAddress?.port ?? 0
+        managePort = listeners.manage?.localAddress?.port
+        fcmPort = listeners.fcm?.localAddress?.port
+        controlPort = listeners.control?.localAddress?.port
     }
 
     /// `https://host:port`, for `apns.url`.
     public var url: String { "https://" + Self.authority(shared.configuration.host, port) }
     /// `https://host:port`, for `apns.manage_url`.
     public var manageURL: String? { managePort.map { "https://" + Self.authority(shared.configuration.host, $0) } }
+    /// `https://host:port`, for `fcm.url`.
+    public var fcmURL: String? { fcmPort.map { "https://" + Self.authority(shared.configuration.host, $0) } }
     /// `http://host:port`. All its paths begin with `/simulator`. Nil without a control interface.
     public var controlURL: String? { controlPort.map { "http://" + Self.authority(shared.configuration.host, $0) } }
 
@@ -74,7 +82,7 @@ public final class APNsSimulator: Service {
             return key
         }
         let readKeys = try keys.map { (key) throws(SimulatorError) in try key.read() }
-        let shared = Shared(configuration: configuration, keys: readKeys, logger: logger)
+        let shared = try Shared(configuration: configuration, keys: readKeys, logger: logger)
         let tls: TLSIdentity
         do {
             tls = try TLSIdentity(certificates.server, applicationProtocol: "h2")
@@ -83,25 +91,55 @@ public final class APNsSimulator: Service {
         }
         let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.threads)
         do throws(SimulatorError) {
-            let listener = try await listen(group, configuration.host, configuration.port) { channel in
-                try prepareConnection(channel, .push, shared, tls)
-            }
-            let manage = try await listen(group, configuration.host, configuration.managePort) { channel in
-                try prepareConnection(channel, .channels, shared, tls)
-            }
-            let control = try await listen(group, configuration.host, configuration.controlPort) { channel in
-                shared.remember(channel)
-                try channel.pipeline.syncOperations.configureHTTPServerPipeline(withPipeliningAssistance: true)
-                try channel.pipeline.syncOperations.addHandler(ControlHandler(shared: shared))
-            }
+            let listeners = try await listen(group, configuration, shared, tls)
+            let fcmURL = listeners.fcm?.localAddress?.port.map { "https://" + authority(configuration.host, $0) }
+            let account = try fcmURL.flatMap { (url) throws(SimulatorError) in try shared.fcm?.open(at: url) }
             let simulator = APNsSimulator(
-                shared, group, listener, manage, control, caFile: certificates.caFile, keys: keys)
+                shared, group, listeners, caFile: certificates.caFile, serviceAccountFile: account, keys: keys)
             simulator.logStart()
             return simulator
         } catch {
             try? await group.shutdownGracefully()
             throw error
         }
+    }
+
+    private struct Listeners {
+        var push: (any Channel)?
+        var manage: (any Channel)?
+        var fcm: (any Channel)?
+        var control: (any Channel)?
+
+        var all: [any Channel] { [push, manage, fcm, control].compactMap { $0 } }
+    }
+
+    private static func listen(
+        _ group: MultiThreadedEventLoopGroup, _ configuration: SimulatorConfiguration, _ shared: Shared,
+        _ tls: TLSIdentity
+    ) async throws(SimulatorError) -> Listeners {
+        var listeners = Listeners()
+        listeners.push = try await listen(group, configuration.host, configuration.port) { channel in
+            let faults = shared.judge.withLock { $0.faults }
+            try prepare(channel, shared, tls, faults) { APNsConnection(.push, shared) }
+        }
+        listeners.manage = try await listen(group, configuration.host, configuration.managePort) { channel in
+            let faults = shared.judge.withLock { $0.faults }
+            try prepare(channel, shared, tls, faults) { APNsConnection(.channels, shared) }
+        }
+        if let fcm = shared.fcm {
+            listeners.fcm = try await listen(group, configuration.host, configuration.fcm?.port) { channel in
+                let faults = fcm.judge.withLock { $0.faults }
+                try prepare(channel, shared, tls, faults, idle: fcm.idleTimeout) {
+                    FCMConnection(fcm, channel.eventLoop)
+                }
+            }
+        }
+        listeners.control = try await listen(group, configuration.host, configuration.controlPort) { channel in
+            shared.remember(channel)
+            try channel.pipeline.syncOperations.configureHTTPServerPipeline(withPipeliningAssistance: true)
+            try channel.pipeline.syncOperations.addHandler(ControlHandler(shared: shared))
+        }
+        return listeners
     }
 
     private static func listen(
@@ -123,21 +161,25 @@ public final class APNsSimulator: Service {
         }
     }
 
-    private static func prepareConnection(
-        _ channel: any Channel, _ service: ConnectionHandler.Service, _ shared: Shared, _ tls: TLSIdentity
+    /// - Parameter idle: how long a connection without a request stays open
+    private static func prepare(
+        _ channel: any Channel, _ shared: Shared, _ tls: TLSIdentity, _ faults: Faults, idle: TimeAmount? = nil,
+        _ service: () -> any ConnectionService
     ) throws {
-        let faults = shared.judge.withLock { $0.faults }
         if faults.refuseConnections { return channel.close(promise: nil) }
         if faults.silence == .beforeTLS { return shared.remember(channel) }
         shared.remember(channel, isConnection: true)
-        try channel.pipeline.syncOperations.addHandlers([
-            TLSHandler(try TLSSession(tls)),
-            ConnectionHandler(service: service, shared: shared),
-        ])
+        try channel.pipeline.syncOperations.addHandler(TLSHandler(try TLSSession(tls)))
+        if let idle { try channel.pipeline.syncOperations.addHandler(IdleStateHandler(readTimeout: idle)) }
+        try channel.pipeline.syncOperations.addHandler(ConnectionHandler(service: service(), shared: shared))
     }
 
     private func logStart() {
         shared.logger.info("APNs simulator listens on \(url)", metadata: ["ca_file": "\(caFile)"])
+        if let fcmURL {
+            let file = serviceAccountFile ?? ""
+            shared.logger.info("FCM listens on \(fcmURL)", metadata: ["service_account_file": "\(file)"])
+        }
         if let manageURL { shared.logger.info("channel management listens on \(manageURL)") }
         if let controlURL { shared.logger.info("simulator record and faults: \(controlURL)/simulator/record") }
         for key in keys {
@@ -162,7 +204,7 @@ public final class APNsSimulator: Service {
     /// Shuts down like an APNs server: sends GOAWAY on every connection, answers the requests that arrived, and then
     /// stops. Responses that take longer than `limit` are lost.
     public func leave(within limit: Duration = .seconds(3)) async {
-        for listener in listeners.prefix(1) { try? await listener.close() }
+        for listener in [listeners.push, listeners.fcm] { try? await listener?.close() }
         let connections = shared.channels.withLock { $0.values.filter(\.isConnection).map(\.channel) }
         for connection in connections { connection.pipeline.fireUserInboundEventTriggered(ServerLeaves()) }
         await withTaskGroup { group in
@@ -179,11 +221,14 @@ public final class APNsSimulator: Service {
     /// Closes the listeners and all connections. May be called repeatedly.
     public func stop() async {
         guard !isStopped.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        for listener in listeners { try? await listener.close() }
+        for listener in listeners.all { try? await listener.close() }
         let channels = shared.channels.withLock { $0.values.map(\.channel) }
         for channel in channels { channel.close(mode: .all, promise: nil) }
         try? await group.shutdownGracefully()
     }
+
+    /// The state of FCM. Nil without it.
+    var fcm: FCMState? { shared.fcm }
 
     // MARK: The record
 
@@ -214,7 +259,7 @@ public final class APNsSimulator: Service {
 
     /// Replaces the faults from the next request on, and ends a scenario.
     public func setFaults(_ faults: Faults) throws(SimulatorError) {
-        try faults.validate(at: "faults")
+        try faults.validate(at: "faults", Reason.self)
         shared.judge.withLock { $0.replaceFaults(faults) }
     }
 

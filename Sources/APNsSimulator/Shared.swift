@@ -8,12 +8,16 @@ final class Shared: Sendable {
     let configuration: SimulatorConfiguration
     let judge: Mutex<Judge>
     let channels = Mutex<[ObjectIdentifier: (channel: any Channel, isConnection: Bool)]>([:])
+    let fcm: FCMState?
     let logger: Logger
     /// The bodies of responses without a timestamp, made once.
     let bodies: [Reason: [UInt8]]
 
-    init(configuration: SimulatorConfiguration, keys: [ProviderTokenCheck.Key], logger: Logger) {
+    init(
+        configuration: SimulatorConfiguration, keys: [ProviderTokenCheck.Key], logger: Logger
+    ) throws(SimulatorError) {
         self.configuration = configuration
+        fcm = try configuration.fcm.map { (fcm) throws(SimulatorError) in try FCMState(configuration, fcm) }
         self.logger = logger
         judge = Mutex(Judge(configuration: configuration, keys: keys, now: Self.now(configuration)))
         bodies = Dictionary(
@@ -23,7 +27,7 @@ final class Shared: Sendable {
     /// Milliseconds since 1970, with `clockOffset` seconds added.
     var now: Int { Self.now(configuration) }
 
-    private static func now(_ configuration: SimulatorConfiguration) -> Int {
+    static func now(_ configuration: SimulatorConfiguration) -> Int {
         Int(Date.now.timeIntervalSince1970 * 1_000) + configuration.clockOffset * 1_000
     }
 

@@ -19,9 +19,10 @@ extension SimulatorConfiguration {
         try need(orderMember != "", "order_member", "is empty; leave it out for no order")
         try need(tokenBytes.lowerBound >= 1, "token_bytes", "begins below 1")
         try need(providerTokenUpdates ?? 0 >= 0, "provider_token_updates", "is negative; leave it out for no limit")
-        try faults.validate(at: "faults")
+        try fcm?.validate()
+        try faults.validate(at: "faults", Reason.self)
         for (index, phase) in (scenario?.phases ?? []).enumerated() {
-            try phase.faults.validate(at: "phases[\(index)].faults")
+            try phase.faults.validate(at: "phases[\(index)].faults", Reason.self)
             try need((phase.afterRequests ?? 0) >= 0, "phases[\(index)].after_requests", "is negative")
             try need((phase.afterSeconds ?? 0) >= 0, "phases[\(index)].after_seconds", "is negative")
         }
@@ -29,13 +30,17 @@ extension SimulatorConfiguration {
 }
 
 extension Faults {
-    /// Checks the values. An error names the field, with `path` before it.
-    func validate(at path: String) throws(SimulatorError) {
+    /// Checks the values for the service whose reasons these are. An error names the field, with `path` before it.
+    func validate<Table: ReasonTable>(at path: String, _ table: Table.Type) throws(SimulatorError) {
         func need(_ condition: Bool, _ field: String, _ text: String) throws(SimulatorError) {
             if !condition { throw .configuration(field: "\(path).\(field)", text) }
         }
-        try validateTokens(need)
-        let shares = [("dead_share", deadShare), ("reset_share", resetShare), ("stall_share", stallShare)]
+        for field in Table.unknownFields(self) { try need(false, field, "this service has no such fault") }
+        try validateTokens(table, need)
+        let shares = [
+            ("dead_share", deadShare), ("reset_share", resetShare), ("stall_share", stallShare),
+            ("reorder_share", reorderShare),
+        ]
         for (field, share) in shares {
             try need((0...1).contains(share), field, "\(share) is not a share from 0 to 1")
         }
@@ -45,16 +50,21 @@ extension Faults {
         ]
         for (field, rejections) in all {
             for (name, share) in rejections {
-                try need(Reason(rawValue: name) != nil, field, Self.unknown(name))
+                try need(Table(rawValue: name) != nil, field, Self.unknown(name, table))
                 try need((0...1).contains(share), "\(field).\(name)", "\(share) is not a share from 0 to 1")
             }
             try need(rejections.values.reduce(0, +) <= 1, field, "the shares add up to more than 1")
         }
-        if let rejectAll { try need(Reason(rawValue: rejectAll) != nil, "reject_all", Self.unknown(rejectAll)) }
+        if let rejectAll { try need(Table(rawValue: rejectAll) != nil, "reject_all", Self.unknown(rejectAll, table)) }
+        if let tokenError {
+            let known = AccessTokenError.allCases.map(\.rawValue).joined(separator: ", ")
+            let isKnown = AccessTokenError(rawValue: tokenError) != nil
+            try need(isKnown, "token_error", "\(tokenError) is none of \(known)")
+        }
         if let slowEvery { try need(slowEvery >= 1, "slow_every", "\(slowEvery) is not 1 or more") }
         let times = [
             ("latency_ms", latency), ("latency_jitter_ms", latencyJitter), ("slow_latency_ms", slowLatency),
-            ("slow_token_latency_ms", slowTokenLatency),
+            ("slow_token_latency_ms", slowTokenLatency), ("reorder_ms", reorderDelay),
         ]
         for (field, value) in times {
             try need((0...3_600_000).contains(value), field, "\(value) is not 0 to 3600000 milliseconds")
@@ -75,42 +85,40 @@ extension Faults {
         }
     }
 
-    private func validateTokens(
+    private func validateTokens<Table: ReasonTable>(
+        _ table: Table.Type,
         _ need: (_ condition: Bool, _ field: String, _ text: String) throws(SimulatorError) -> Void
     ) throws(SimulatorError) {
-        let dead = Reason.dead.map(\.rawValue)
+        let dead = Table.dead.map(\.rawValue)
         let deadText = "only \(dead.joined(separator: ", ")) make a token dead"
         for (name, weight) in deadReasons {
             try need(dead.contains(name), "dead_reasons.\(name)", deadText)
             try need(weight >= 0 && weight.isFinite, "dead_reasons.\(name)", "the weight \(weight) is negative")
         }
         try need(
-            deadReasons.values.contains { $0 > 0 }, "dead_reasons", "names no reason; leave it out for Unregistered")
+            deadReasons.isEmpty || deadReasons.values.contains { $0 > 0 }, "dead_reasons",
+            "names no reason; leave it out for \(dead[0])")
         for (index, token) in deadTokens.enumerated() {
-            try need(Self.isHex(token.prefix), "dead_tokens[\(index)].prefix", "is not lowercase hex")
+            try need(Table.isPrefix(token.prefix), "dead_tokens[\(index)].prefix", Table.prefixText)
             if let reason = token.reason { try need(dead.contains(reason), "dead_tokens[\(index)].reason", deadText) }
         }
         for (field, prefixes) in [("stall_tokens", stallTokens), ("slow_tokens", slowTokens)] {
             for (index, prefix) in prefixes.enumerated() {
-                try need(Self.isHex(prefix), "\(field)[\(index)]", "is not lowercase hex")
+                try need(Table.isPrefix(prefix), "\(field)[\(index)]", Table.prefixText)
             }
         }
         for (index, token) in refusedTokens.enumerated() {
-            try need(Self.isHex(token.prefix), "refused_tokens[\(index)].prefix", "is not lowercase hex")
-            let isKnown = Reason(rawValue: token.reason) != nil
-            try need(isKnown, "refused_tokens[\(index)].reason", Self.unknown(token.reason))
+            try need(Table.isPrefix(token.prefix), "refused_tokens[\(index)].prefix", Table.prefixText)
+            let isKnown = Table(rawValue: token.reason) != nil
+            try need(isKnown, "refused_tokens[\(index)].reason", Self.unknown(token.reason, table))
         }
         for (key, reason) in refusedKeys {
-            try need(Reason(rawValue: reason) != nil, "refused_keys.\(key)", Self.unknown(reason))
+            try need(Table(rawValue: reason) != nil, "refused_keys.\(key)", Self.unknown(reason, table))
         }
     }
 
-    private static func isHex(_ prefix: String) -> Bool {
-        !prefix.isEmpty && prefix.utf8.allSatisfy { Hexadecimal.nibble($0) != nil && !(65...70).contains($0) }
-    }
-
-    private static func unknown(_ name: String) -> String {
-        "\(name) is no reason of Apple's; such are TooManyRequests, InternalServerError, ServiceUnavailable"
+    private static func unknown<Table: ReasonTable>(_ name: String, _ table: Table.Type) -> String {
+        "\(name) is no reason of this service; such are \(Table.examples)"
     }
 }
 

@@ -8,6 +8,8 @@ public struct SimulatorConfiguration: Sendable, Hashable {
     public var controlPort: Int? = 0
     /// Channel management, like `api-manage-broadcast.push.apple.com:2196`. 0 picks any free port, and nil means none.
     public var managePort: Int? = 0
+    /// FCM, Google's push service for Android. Nil means none.
+    public var fcm: FCMConfiguration?
     /// The most broadcast channels of one app. Apple's limit is 10,000.
     public var channelLimit = 10_000
     /// The directory for `ca.pem` (for a client's `ca_file`), the private keys (mode 0600), and a provider key if

@@ -9,7 +9,7 @@ import Testing
     }
 
     @Test func `every token is there once and its record changes in place`() {
-        var table = TokenTable()
+        var table = TokenTable<Recorder.TokenRecord>()
         for number in 0..<3_000 { table[Self.token(number % 1_000), default: .init()].requests += 1 }
         #expect(table.count == 1_000)
         #expect(Set(table.tables.joined().map(\.key)) == Set((0..<1_000).map(Self.token)))
@@ -19,7 +19,7 @@ import Testing
 
     /// The thread never has to move more than a small part of the table at once.
     @Test func `no part of it grows large`() {
-        var table = TokenTable()
+        var table = TokenTable<Recorder.TokenRecord>()
         for number in 0..<100_000 { table[Self.token(number), default: .init()].requests += 1 }
         #expect(table.tables.allSatisfy { $0.count < 200 })
     }

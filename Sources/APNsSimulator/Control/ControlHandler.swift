@@ -45,21 +45,21 @@ final class ControlHandler: ChannelInboundHandler {
         switch (head.method, path) {
         case (.GET, "/simulator/record"):
             send(.ok, JSON.encode(shared.judge.withLock { $0.record.snapshot }), context)
-        case (.GET, "/simulator/tokens"): stream(context, withHistory: head.uri.hasSuffix("?history=1"))
+        case (.GET, "/simulator/tokens"):
+            let withHistory = head.uri.hasSuffix("?history=1")
+            let recorder = shared.judge.withLock { $0.record }
+            stream(recorder.tokens.tables, context) { token, record in
+                let report = recorder.report(token, record)
+                return withHistory ? report.detailedJSON : report.json + [UInt8(ascii: "\n")]
+            }
         case (.GET, "/simulator/newest"): send(.ok, shared.judge.withLock { $0.newest }.json, context)
         case (.GET, "/simulator/faults"): send(.ok, JSON.encode(shared.judge.withLock { $0.faults }), context)
         case (.POST, "/simulator/faults"):
-            do throws(SimulatorError) {
-                let faults = try Faults.parse(Array(body.readableBytesView), source: "faults")
-                shared.judge.withLock { $0.replaceFaults(faults) }
-                shared.logger.info("simulator faults replaced")
-                send(.ok, JSON.encode(faults), context)
-            } catch {
-                fail(.badRequest, "\(error)", context)
-            }
+            replaceFaults(Reason.self, context) { faults in shared.judge.withLock { $0.replaceFaults(faults) } }
         case (.POST, "/simulator/reset"):
             let now = shared.now
             shared.judge.withLock { $0.reset(now: now) }
+            shared.fcm?.judge.withLock { $0.reset() }
             send(.ok, Array(#"{"ok":true}"#.utf8), context)
         case (.GET, _) where path.hasPrefix("/simulator/tokens/"):
             if let report = shared.report(String(path.dropFirst("/simulator/tokens/".count))) {
@@ -72,6 +72,8 @@ final class ControlHandler: ChannelInboundHandler {
         case (_, _) where path.hasPrefix("/simulator/channels/"):
             let decoded = URLComponents(string: String(path))?.path ?? ""
             answerChannel(head.method, String(decoded.dropFirst("/simulator/channels/".count)), context)
+        case (_, _) where path.hasPrefix("/simulator/fcm/") && shared.fcm != nil:
+            if let fcm = shared.fcm { answerFCM(head, path.dropFirst("/simulator/fcm/".count), fcm, context) }
         default:
             fail(
                 .notFound,
@@ -107,24 +109,25 @@ final class ControlHandler: ChannelInboundHandler {
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }
 
-    private func stream(_ context: ChannelHandlerContext, withHistory: Bool) {
-        let recorder = shared.judge.withLock { $0.record }
+    /// Sends one line for each record of the tables.
+    private func stream<Record>(
+        _ tables: [[[UInt8]: Record]], _ context: ChannelHandlerContext, _ line: @escaping ([UInt8], Record) -> [UInt8]
+    ) {
         let headers: HTTPHeaders = ["content-type": "application/x-ndjson", "transfer-encoding": "chunked"]
         context.write(
             wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .ok, headers: headers))), promise: nil)
-        write(recorder, from: 0, withHistory, context)
+        write(tables, from: 0, context, line)
     }
 
-    private func write(_ recorder: Recorder, from first: Int, _ withHistory: Bool, _ context: ChannelHandlerContext) {
+    private func write<Record>(
+        _ tables: [[[UInt8]: Record]], from first: Int, _ context: ChannelHandlerContext,
+        _ line: @escaping ([UInt8], Record) -> [UInt8]
+    ) {
         var lines = context.channel.allocator.buffer(capacity: Self.linesAtATime * 512)
-        let tables = recorder.tokens.tables
         var count = 0
         var index = first
         while index < tables.count, count < Self.linesAtATime || tables[index].isEmpty {
-            for (token, record) in tables[index] {
-                let report = recorder.report(token, record)
-                lines.writeBytes(withHistory ? report.detailedJSON : report.json + [UInt8(ascii: "\n")])
-            }
+            for (key, record) in tables[index] { lines.writeBytes(line(key, record)) }
             count += tables[index].count
             index += 1
         }
@@ -135,8 +138,51 @@ final class ControlHandler: ChannelInboundHandler {
             if next == tables.endIndex {
                 context.writeAndFlush(self.wrapOutboundOut(.end(nil)), promise: nil)
             } else {
-                self.write(recorder, from: next, withHistory, context)
+                self.write(tables, from: next, context, line)
             }
+        }
+    }
+
+    private func replaceFaults(
+        _ table: (some ReasonTable).Type, _ context: ChannelHandlerContext, _ replace: (Faults) -> Void
+    ) {
+        do throws(SimulatorError) {
+            let faults = try Faults.parse(Array(body.readableBytesView), source: "faults", table)
+            replace(faults)
+            shared.logger.info("simulator faults replaced")
+            send(.ok, JSON.encode(faults), context)
+        } catch {
+            fail(.badRequest, "\(error)", context)
+        }
+    }
+
+    /// - Parameter path: behind `/simulator/fcm/`
+    private func answerFCM(
+        _ head: HTTPRequestHead, _ path: Substring, _ fcm: FCMState, _ context: ChannelHandlerContext
+    ) {
+        switch (head.method, path) {
+        case (.GET, "record"): send(.ok, JSON.encode(fcm.judge.withLock { $0.record.totals }), context)
+        case (.GET, "newest"): send(.ok, fcm.judge.withLock { $0.newest }.json, context)
+        case (.GET, "faults"): send(.ok, JSON.encode(fcm.judge.withLock { $0.faults }), context)
+        case (.POST, "faults"):
+            replaceFaults(FCMReason.self, context) { faults in fcm.judge.withLock { $0.faults = faults } }
+        case (.GET, "tokens"):
+            let withHistory = head.uri.hasSuffix("?history=1")
+            let recorder = fcm.judge.withLock { $0.record }
+            stream(recorder.addresses.tables, context) { address, record in
+                let report = recorder.report(address, record)
+                return withHistory ? report.detailedJSON : report.json + [UInt8(ascii: "\n")]
+            }
+        case (.GET, _) where path.hasPrefix("tokens/"):
+            let address = URLComponents(string: "/" + path)?.path.dropFirst("/tokens/".count) ?? ""
+            guard let report = fcm.judge.withLock({ $0.record.report(String(address)) }) else {
+                return fail(.notFound, "nothing came for this address", context)
+            }
+            send(.ok, report.detailedJSON, context)
+        default:
+            fail(
+                .notFound, "no such call; see /simulator/fcm/record, /simulator/fcm/tokens, /simulator/fcm/faults",
+                context)
         }
     }
 }

@@ -6,6 +6,7 @@ enum Draw: UInt64 {
     case reset = 4
     case stall = 5
     case latency = 6
+    case reorder = 7
 
     func callAsFunction(seed: UInt64, _ hash: UInt64, attempt: Int = 0) -> Double {
         var state = hash ^ Self.mix(seed &+ rawValue &* 0x9e37_79b9_7f4a_7c15)

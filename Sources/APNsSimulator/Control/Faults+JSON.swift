@@ -44,6 +44,9 @@ extension Faults: Decodable {
         case broadcastRejections = "broadcast_rejections"
         case manageRejections = "manage_rejections"
         case manageLoseNext = "manage_lose_next"
+        case reorderShare = "reorder_share"
+        case reorderDelay = "reorder_ms"
+        case tokenError = "token_error"
         case stallAfter = "stall_after"
         case freezeAfter = "freeze_after"
         case goawayAfter = "goaway_after"
@@ -88,6 +91,9 @@ extension Faults: Decodable {
         try read(&broadcastRejections, .broadcastRejections)
         try read(&manageRejections, .manageRejections)
         try read(&manageLoseNext, .manageLoseNext)
+        try read(&reorderShare, .reorderShare)
+        try read(&reorderDelay, .reorderDelay)
+        try read(&tokenError, .tokenError)
         try read(&stallAfter, .stallAfter)
         try read(&freezeAfter, .freezeAfter)
         try read(&goawayAfter, .goawayAfter)
@@ -104,8 +110,14 @@ extension Faults: Decodable {
 
     /// Reads and validates the body of `POST /simulator/faults`, or the text of a file. Errors name `source`.
     public static func parse(_ json: [UInt8], source: String) throws(SimulatorError) -> Faults {
+        try parse(json, source: source, Reason.self)
+    }
+
+    static func parse(
+        _ json: [UInt8], source: String, _ table: (some ReasonTable).Type
+    ) throws(SimulatorError) -> Faults {
         let faults: Faults = try JSON.decode(json, source: source)
-        try faults.validate(at: source)
+        try faults.validate(at: source, table)
         return faults
     }
 }
@@ -159,7 +171,7 @@ extension Scenario: Decodable {
         guard let text = Files.read(path) else { throw .configuration(field: path, "cannot read the scenario file") }
         let scenario: Scenario = try JSON.decode(Array(text.utf8), source: path)
         for (index, phase) in scenario.phases.enumerated() {
-            try phase.faults.validate(at: "\(path): phases[\(index)].faults")
+            try phase.faults.validate(at: "\(path): phases[\(index)].faults", Reason.self)
         }
         return scenario
     }

@@ -6,7 +6,8 @@ public struct Faults: Sendable, Hashable, Encodable {
     /// The share of all tokens that are dead for good.
     public var deadShare = 0.0
     /// Reasons by weight: `Unregistered` or `ExpiredToken` (410), `BadDeviceToken` or `DeviceTokenNotForTopic` (400).
-    public var deadReasons: [String: Double] = ["Unregistered": 1]
+    /// Without any, all are `Unregistered`.
+    public var deadReasons: [String: Double] = [:]
     /// Milliseconds since 1970 in the `timestamp` of a 410. Nil means the time of the response.
     public var deadSince: Int?
     /// Tokens that are dead whatever the share is. The first match counts.
@@ -50,6 +51,13 @@ public struct Faults: Sendable, Hashable, Encodable {
     public var manageRejections: [String: Double] = [:]
     /// How many management requests from now on are executed and then reset without a response.
     public var manageLoseNext = 0
+
+    // FCM
+    /// The share of messages that the phone gets late, and the delay in milliseconds. FCM promises no order.
+    public var reorderShare = 0.0
+    public var reorderDelay = 0.0
+    /// What each request for an access token gets: one of `AccessTokenError`.
+    public var tokenError: String?
 
     // Faults of connections. N counts the requests of each connection.
     /// After N requests, no further request gets a response.
@@ -124,27 +132,4 @@ public enum ResetCode: String, Sendable, Hashable, Codable {
     case refusedStream = "refused_stream"
     case cancel
     case enhanceYourCalm = "enhance_your_calm"
-}
-
-/// Reasons with their shares, ordered by name, so that a drawn number always means the same reason.
-struct ReasonShares: Sendable {
-    private var shares: [(reason: Reason, share: Double)] = []
-
-    init(_ shares: [String: Double] = [:]) {
-        self.shares = shares.sorted { $0.key < $1.key }.compactMap { name, share in
-            Reason(rawValue: name).map { ($0, share) }
-        }
-    }
-
-    var total: Double { shares.reduce(0) { $0 + $1.share } }
-    var last: Reason? { shares.last?.reason }
-
-    /// The reason into whose share the number falls. Nil if it is above all shares.
-    func reason(at number: Double) -> Reason? {
-        var rest = number
-        return shares.first { entry in
-            rest -= entry.share
-            return rest < 0
-        }?.reason
-    }
 }

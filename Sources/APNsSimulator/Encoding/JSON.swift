@@ -19,6 +19,9 @@ enum JSON {
         return (try? encoder.encode(value)).map { Array($0) } ?? []
     }
 
+    /// A text as a JSON string.
+    static func quoted(_ text: String) -> String { String(decoding: encode(text), as: UTF8.self) }
+
     private static func describe(_ error: DecodingError) -> String {
         let context: DecodingError.Context
         switch error {

@@ -1,3 +1,5 @@
+private import FoundationEssentials
+
 /// Reads a JSON text (RFC 8259) without building values, so that a `content-state` can be kept exactly as sent.
 struct JSONReader {
     enum Kind: Sendable { case object, array, string, number, boolean, null }
@@ -21,20 +23,33 @@ struct JSONReader {
             return Int(number)
         }
 
+        /// The characters of a string. Nil for any other value, and for half of a surrogate pair.
+        var decodedString: String? {
+            guard kind == .string else { return nil }
+            return string ?? (try? JSONDecoder().decode(String.self, from: Data(bytes)))
+        }
+
         /// The members of an object. If a name is repeated, the last one counts. Names with escapes are left out.
         var members: [String: Value] {
-            guard kind == .object else { return [:] }
-            var reader = JSONReader(bytes.dropFirst())
             var members: [String: Value] = [:]
+            for (name, value) in entries { if let text = name.string { members[text] = value } }
+            return members
+        }
+
+        /// The members of an object in their order, each with its name.
+        var entries: [(name: Value, value: Value)] {
+            guard kind == .object else { return [] }
+            var reader = JSONReader(bytes.dropFirst())
+            var entries: [(name: Value, value: Value)] = []
             while let name = reader.value(depth: 0) {
                 reader.skipSpace()
                 reader.position += 1
                 guard let value = reader.value(depth: 0) else { break }
-                if let text = name.string { members[text] = value }
+                entries.append((name, value))
                 reader.skipSpace()
                 guard reader.take(UInt8(ascii: ",")) else { break }
             }
-            return members
+            return entries
         }
     }
 

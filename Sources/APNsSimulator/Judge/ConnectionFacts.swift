@@ -4,8 +4,6 @@ struct ConnectionFacts: Sendable {
     var number = 0
     /// Requests that were read to their end.
     var requests = 0
-    /// The highest stream whose request was checked.
-    var lastProcessed: UInt32 = 0
     /// Whether a request with a valid provider token has come.
     var isAuthenticated = false
     /// The client's port.

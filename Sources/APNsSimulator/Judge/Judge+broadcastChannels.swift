@@ -33,7 +33,7 @@ extension Judge {
         else { return .badPath }
         let methods = parts[4] == "channels" ? ["POST", "GET", "DELETE"] : ["GET"]
         guard methods.contains(head.method) else { return .methodNotAllowed }
-        if let rejectAll { return rejectAll }
+        if let rejectAll = plan.rejectAll { return rejectAll }
         if let reason = authenticate(head.authorization, connection: &connection, now: now) { return reason }
         if head.repeatsHeader { return .duplicateHeaders }
         let bundleID = String(parts[3])
@@ -41,7 +41,7 @@ extension Judge {
         if let reason = Self.checkRequestID(head) { return reason }
         let attempt = record.totals.broadcasts.manageRequests
         let drawn = Draw.rejection(seed: configuration.seed, Draw.hash(head.path.utf8), attempt: attempt)
-        if let reason = manageRejections.reason(at: drawn) { return reason }
+        if let reason = plan.manageRejections.reason(at: drawn) { return reason }
         if parts[4] == "all-channels" {
             let ids = channels.all(bundleID: bundleID).map { "\"\($0)\"" }.joined(separator: ",")
             answer.body = Array(#"{"channels":[\#(ids)]}"#.utf8)

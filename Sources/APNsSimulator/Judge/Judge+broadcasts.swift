@@ -13,7 +13,7 @@ extension Judge {
         let bundleID = String(head.path.dropFirst(RequestHead.broadcastPath.count))
         guard Self.isBundleID(bundleID) else { return .badPath }
         guard head.method == "POST" else { return .methodNotAllowed }
-        if let rejectAll { return rejectAll }
+        if let rejectAll = plan.rejectAll { return rejectAll }
         if let reason = authenticate(head.authorization, connection: &connection, now: now) { return reason }
         if head.repeatsHeader { return .duplicateHeaders }
         guard mayServe(bundleID, key: connection.key) else { return .topicMismatch }

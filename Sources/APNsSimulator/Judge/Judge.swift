@@ -6,16 +6,9 @@ struct Judge: Sendable {
     let configuration: SimulatorConfiguration
     var tokens: ProviderTokenCheck
     var record: Recorder
-    var faults: Faults
+    private(set) var plan: FaultPlan<Reason>
     var channels = BroadcastChannelBook()
     var newest = NewestRequests()
-    private(set) var rejections = ReasonShares()
-    private(set) var broadcastRejections = ReasonShares()
-    private(set) var manageRejections = ReasonShares()
-    private var deadReasons = ReasonShares()
-    private var stalled = TokenPrefixes()
-    private var slow = TokenPrefixes()
-    private(set) var rejectAll: Reason?
     private var scenario: Scenario?
     private var nextPhase = 0
     private var startedAt: Int
@@ -28,18 +21,21 @@ struct Judge: Sendable {
         self.configuration = configuration
         tokens = ProviderTokenCheck(keys: keys)
         record = Recorder(history: configuration.history, orderMember: configuration.orderMember)
-        faults = configuration.faults
+        plan = FaultPlan(configuration.faults)
         scenario = configuration.scenario
         startedAt = now
-        compile()
         advanceScenario(now: now)
+    }
+
+    var faults: Faults {
+        get { plan.faults }
+        set { plan.faults = newValue }
     }
 
     /// Replaces the faults and ends the scenario.
     mutating func replaceFaults(_ faults: Faults) {
-        self.faults = faults
+        plan = FaultPlan(faults)
         scenario = nil
-        compile()
     }
 
     /// Forgets everything that was received. A scenario begins again, but faults and channels stay.
@@ -55,20 +51,9 @@ struct Judge: Sendable {
         startedAt = now
         nextPhase = 0
         if scenario != nil {
-            faults = configuration.faults
-            compile()
+            plan = FaultPlan(configuration.faults)
             advanceScenario(now: now)
         }
-    }
-
-    private mutating func compile() {
-        rejections = ReasonShares(faults.rejections)
-        broadcastRejections = ReasonShares(faults.broadcastRejections)
-        manageRejections = ReasonShares(faults.manageRejections)
-        deadReasons = ReasonShares(faults.deadReasons)
-        stalled = TokenPrefixes(faults.stallTokens)
-        slow = TokenPrefixes(faults.slowTokens)
-        rejectAll = faults.rejectAll.flatMap(Reason.init(rawValue:))
     }
 
     private mutating func advanceScenario(now: Int) {
@@ -78,25 +63,10 @@ struct Judge: Sendable {
             guard record.totals.requests + record.totals.broadcasts.requests >= phase.afterRequests ?? 0,
                 Double(now - startedAt) >= (phase.afterSeconds ?? 0) * 1_000
             else { return }
-            faults = phase.faults
-            compile()
+            plan = FaultPlan(phase.faults)
             record.totals.phase = nextPhase
             nextPhase += 1
         }
-    }
-
-    /// Notes a new connection and returns its number.
-    mutating func connect() -> Int {
-        record.totals.connections += 1
-        record.totals.openConnections += 1
-        return record.totals.connections
-    }
-
-    /// The fault with which a connection begins after its TLS handshake.
-    func greet() -> Orders.Fault? {
-        if faults.closeAfter == 0 { return .close }
-        if faults.goawayAfter == 0 { return .goaway(.graceful, reason: faults.goawayReason) }
-        return faults.silence == .beforeHTTP2 ? .freeze : nil
     }
 
     /// Notes a request that was read to its end, the `number`th of its connection. `inFlight` of them now wait.
@@ -104,24 +74,10 @@ struct Judge: Sendable {
     mutating func arrive(_ head: RequestHead, number: Int, inFlight: Int, connection: Int = 0, now: Int) -> Orders {
         if scenario != nil { advanceScenario(now: now) }
         record.arrive(inFlight: inFlight, isBroadcast: head.isBroadcast, now: now)
-        var orders = Orders()
-        if let limit = faults.closeAfter, number >= limit { orders.connection = .close }
-        if let limit = faults.freezeAfter, number > limit { orders.connection = .freeze }
-        if let limit = faults.goawayAfter, number >= limit {
-            orders.connection = .goaway(faults.goawayMode, reason: faults.goawayReason)
+        let address = Substring(head.path.utf8.dropFirst("/3/device/".utf8.count))
+        return plan.orders(number: number, connection: connection, address: address) {
+            Draw.latency(seed: configuration.seed, Draw.hash(head.path.utf8), attempt: record.totals.requests)
         }
-        if let limit = faults.stallAfter, number > limit { orders.stalls = true }
-        if !faults.settings.isEmpty { orders.streams = faults.settings.last { $0.afterRequests == number }?.streams }
-        orders.dropsOnRejection = faults.settingsDropOnRejection
-        if faults.latency > 0 || faults.latencyJitter > 0 {
-            let drawn = Draw.latency(
-                seed: configuration.seed, Draw.hash(head.path.utf8), attempt: record.totals.requests)
-            orders.latency = faults.latency + faults.latencyJitter * drawn
-        }
-        if let every = faults.slowEvery, (connection - 1).isMultiple(of: every) { orders.latency += faults.slowLatency }
-        if stalled.match(head) { orders.stalls = true }
-        if slow.match(head) { orders.latency += faults.slowTokenLatency }
-        return orders
     }
 
     /// Decides about one request to `/3/device` or `/4/broadcasts`, and records it. Times are milliseconds since 1970.
@@ -177,18 +133,14 @@ struct Judge: Sendable {
     /// May replace the verdict by a reset or a stall. Returns whether the device gets the push anyway.
     private func disturb(_ verdict: inout Judgement, _ hash: UInt64, attempt: Int, stallsHere: Bool) -> Bool {
         let reaches = verdict == .accepted
-        if faults.resetShare > 0, Draw.reset(seed: configuration.seed, hash, attempt: attempt) < faults.resetShare {
-            verdict = .reset(faults.resetCode)
-            return reaches && faults.resetDelivers
-        }
-        if stallsHere
-            || faults.stallShare > 0
-                && Draw.stall(seed: configuration.seed, hash, attempt: attempt) < faults.stallShare
-        {
-            verdict = .stalled
-            return reaches && faults.stallDelivers
-        }
-        return reaches
+        let disturbed = plan.disturb(hash, attempt: attempt, stallsHere: stallsHere, seed: configuration.seed)
+        guard let (disturbance, delivers) = disturbed else { return reaches }
+        verdict =
+            switch disturbance {
+            case .reset(let code): .reset(code)
+            case .stalled: .stalled
+            }
+        return reaches && delivers
     }
 
     /// The token or the channel of a well-formed request.
@@ -216,7 +168,7 @@ struct Judge: Sendable {
         let token = Hexadecimal.decode(hex)
         if token == nil, hex.contains(UInt8(ascii: "/")) { return .badPath }
         if let token, configuration.tokenBytes.contains(token.count) { target = .token(token) }
-        if let rejectAll { return rejectAll }
+        if let rejectAll = plan.rejectAll { return rejectAll }
         if let reason = authenticate(head.authorization, connection: &connection, now: now) { return reason }
         if let reason = checkHeaders(head, connection: &connection) { return reason }
         if body.readableBytes == 0 { return .payloadEmpty }
@@ -321,45 +273,17 @@ struct Judge: Sendable {
     // MARK: Faults
 
     private func fate(of target: Target, hash: UInt64, attempt: Int, now: Int) -> Judgement {
-        let drawn = Draw.rejection(seed: configuration.seed, hash, attempt: attempt)
         guard case .token(let token) = target else {
-            return broadcastRejections.reason(at: drawn).map { .rejected($0, timestamp: nil) } ?? .accepted
+            let drawn = Draw.rejection(seed: configuration.seed, hash, attempt: attempt)
+            return plan.broadcastRejections.reason(at: drawn).map { .rejected($0, timestamp: nil) } ?? .accepted
         }
         let hex = faults.refusedTokens.isEmpty && faults.deadTokens.isEmpty ? "" : Hexadecimal.encode(token)
-        if let refused = faults.refusedTokens.first(where: { hex.hasPrefix($0.prefix) }),
-            let reason = Reason(rawValue: refused.reason)
-        {
-            return .rejected(reason, timestamp: deadline(reason, now))
+        guard let (reason, since) = plan.fate(of: hex, hash: hash, attempt: attempt, seed: configuration.seed) else {
+            return .accepted
         }
-        let dead = faults.deadTokens.first { hex.hasPrefix($0.prefix) }
-        if dead != nil || faults.deadShare > 0 && Draw.dead(seed: configuration.seed, hash) < faults.deadShare {
-            let number = Draw.deadReason(seed: configuration.seed, hash) * deadReasons.total
-            let reason =
-                dead?.reason.flatMap(Reason.init(rawValue:)) ?? deadReasons.reason(at: number) ?? deadReasons.last
-                ?? .unregistered
-            return .rejected(reason, timestamp: deadline(reason, dead?.since ?? faults.deadSince ?? now))
-        }
-        return rejections.reason(at: drawn).map { .rejected($0, timestamp: deadline($0, now)) } ?? .accepted
+        return .rejected(reason, timestamp: deadline(reason, since ?? now))
     }
 
     /// The timestamp of the reason. Only a 410 has one.
     private func deadline(_ reason: Reason, _ time: Int) -> Int? { reason.status == 410 ? time : nil }
-}
-
-/// The beginnings of tokens. A request is looked up in about the same time among one as among thousands.
-struct TokenPrefixes: Sendable {
-    /// The prefixes by their length in digits.
-    private var prefixes: [Int: Set<Substring>] = [:]
-
-    /// - Parameter prefixes: lowercase hex
-    init(_ prefixes: [String] = []) {
-        self.prefixes = Dictionary(grouping: prefixes.map { $0[...] }) { $0.utf8.count }.mapValues { Set($0) }
-    }
-
-    /// Whether the request is for a token that begins with one of these.
-    func match(_ head: RequestHead) -> Bool {
-        if prefixes.isEmpty { return false }
-        let hex = head.path.utf8.dropFirst("/3/device/".utf8.count)
-        return prefixes.contains { length, prefixes in prefixes.contains(Substring(hex.prefix(length))) }
-    }
 }

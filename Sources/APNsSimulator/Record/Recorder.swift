@@ -4,7 +4,7 @@ internal import NIOCore
 /// (measured over 200,000 tokens), and each further request 64 more. All tokens that got a payload share it.
 struct Recorder: Sendable {
     var totals = SimulatorRecord()
-    private(set) var tokens = TokenTable()
+    private(set) var tokens = TokenTable<TokenRecord>()
     private(set) var payloads: [DevicePayload] = []
     /// From the FNV-1a hash of the bytes to the index in `payloads`.
     private var numbers: [UInt64: Int32] = [:]
@@ -64,10 +64,7 @@ struct Recorder: Sendable {
 
     mutating func arrive(inFlight: Int, isBroadcast: Bool, now: Int) {
         if isBroadcast { totals.broadcasts.requests += 1 } else { totals.requests += 1 }
-        totals.inFlight += 1
-        if inFlight > totals.maximumInFlight { totals.maximumInFlight = inFlight }
-        if totals.firstRequestAtMs == nil { totals.firstRequestAtMs = now }
-        totals.lastRequestAtMs = now
+        totals.noteArrival(inFlight: inFlight, now: now)
     }
 
     /// How many requests this token got so far.
@@ -275,19 +272,19 @@ protocol DeviceCounts {
     var acceptedUnanswered: Int { get set }
 }
 
-/// The records of all tokens, in many small dictionaries that double their memory at different times. When one large
-/// dictionary doubles, it blocks the thread (0.1 s at 200,000 tokens), which would spoil measurements.
-struct TokenTable: Sendable {
-    private static let size = 1_024
-    private(set) var tables: [[[UInt8]: Recorder.TokenRecord]] = Array(repeating: [:], count: size)
+/// The records of all tokens or addresses, in many small dictionaries that double their memory at different times. When
+/// one large dictionary doubles, it blocks the thread (0.1 s at 200,000 tokens), which would spoil measurements.
+struct TokenTable<Record: Sendable>: Sendable {
+    private static var size: Int { 1_024 }
+    private(set) var tables: [[[UInt8]: Record]] = Array(repeating: [:], count: size)
     private(set) var count = 0
 
     private static func table(of token: [UInt8]) -> Int { Int(truncatingIfNeeded: Draw.hash(token) % UInt64(size)) }
 
-    subscript(token: [UInt8]) -> Recorder.TokenRecord? { tables[Self.table(of: token)][token] }
+    subscript(token: [UInt8]) -> Record? { tables[Self.table(of: token)][token] }
 
     /// Changes the record in place, and makes it if there is none.
-    subscript(token: [UInt8], default make: @autoclosure () -> Recorder.TokenRecord) -> Recorder.TokenRecord {
+    subscript(token: [UInt8], default make: @autoclosure () -> Record) -> Record {
         get { self[token] ?? make() }
         _modify {
             let table = Self.table(of: token)

@@ -1,5 +1,5 @@
 /// Counts since the start or the last reset. `GET /simulator/record` returns them as JSON with names in snake case.
-public struct SimulatorRecord: Sendable, Hashable, Codable, DeviceCounts {
+public struct SimulatorRecord: Sendable, Hashable, Codable, DeviceCounts, ConnectionCounts {
     /// Requests that were read to their end.
     public var requests = 0
     /// Requests that got a 200. `acceptedTokens` counts their different tokens (0 in fast mode).

@@ -29,7 +29,7 @@ extension TokenReport {
 }
 
 extension String {
-    fileprivate var replacingLineBreaks: String {
+    var replacingLineBreaks: String {
         guard utf8.contains(where: { $0 == 0x0a || $0 == 0x0d }) else { return self }
         return String(decoding: utf8.map { $0 == 0x0a || $0 == 0x0d ? 0x20 : $0 }, as: UTF8.self)
     }

@@ -26,10 +26,11 @@ extension ByteBuffer {
         writeString(text)
     }
 
-    /// Writes `:status`, the id and `fields` without Huffman coding or a change to HPACK's table (RFC 7541, 6.2.2).
+    /// Writes `:status`, the id if there is one, and `fields`, without Huffman coding or a change to HPACK's table
+    /// (RFC 7541, 6.2.2).
     /// - Parameter fields: each name and value must be shorter than 127 bytes. Nearly all responses have none.
     mutating func writeAnswerHeaders(
-        status: Int, id: MessageID, idName: StaticString = "apns-id", fields: [(name: String, value: String)] = [],
+        status: Int, id: MessageID?, idName: StaticString = "apns-id", fields: [(name: String, value: String)] = [],
         endStream: Bool, stream: UInt32
     ) {
         let indexed: UInt8? =
@@ -40,7 +41,7 @@ extension ByteBuffer {
             case 500: 0x8e
             default: nil
             }
-        var length = (indexed == nil ? 5 : 1) + 2 + idName.utf8CodeUnitCount + 37
+        var length = (indexed == nil ? 5 : 1) + (id == nil ? 0 : 2 + idName.utf8CodeUnitCount + 37)
         for (name, value) in fields {
             precondition(name.utf8.count < 127 && value.utf8.count < 127)
             length += 3 + name.utf8.count + value.utf8.count
@@ -54,16 +55,18 @@ extension ByteBuffer {
             writeMultipleIntegers(UInt8(0x08), UInt8(3))
             writeMultipleIntegers(UInt8(0x30 + status / 100), UInt8(0x30 + status / 10 % 10), UInt8(0x30 + status % 10))
         }
-        writeMultipleIntegers(UInt8(0x00), UInt8(idName.utf8CodeUnitCount))
-        writeStaticString(idName)
-        writeInteger(UInt8(36))
-        writeWithUnsafeMutableBytes(minimumWritableBytes: 36) { bytes in
-            var position = 0
-            id.write {
-                bytes[position] = $0
-                position += 1
+        if let id {
+            writeMultipleIntegers(UInt8(0x00), UInt8(idName.utf8CodeUnitCount))
+            writeStaticString(idName)
+            writeInteger(UInt8(36))
+            writeWithUnsafeMutableBytes(minimumWritableBytes: 36) { bytes in
+                var position = 0
+                id.write {
+                    bytes[position] = $0
+                    position += 1
+                }
+                return position
             }
-            return position
         }
         for (name, value) in fields {
             writeMultipleIntegers(UInt8(0x00), UInt8(name.utf8.count))

@@ -1,5 +1,6 @@
 internal import Logging
 internal import NIOCore
+internal import NIOHTTP1
 internal import NIOTLS
 internal import Synchronization
 internal import TLSChannel
@@ -8,8 +9,8 @@ internal import TLSChannel
 struct ServerLeaves {}
 
 /// One connection on its event loop, from the end of the TLS handshake until it closes. It moves bytes and time.
-/// `HTTP2Session` decides about frames, and `Judge` about requests. Answers of one read leave in one write.
-final class ConnectionHandler: ChannelInboundHandler {
+/// `HTTP2Session` decides about frames, and the service about requests. Answers of one read leave in one write.
+final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
@@ -31,59 +32,46 @@ final class ConnectionHandler: ChannelInboundHandler {
     private static let graceAfterAbruptEnd: Int64 = 50
     private static let graceAfterLeaving: Int64 = 200
 
-    /// Which of Apple's hosts the listener stands for.
-    enum Service {
-        /// `api.push.apple.com`: devices and broadcasts.
-        case push
-        /// `api-manage-broadcast.push.apple.com`. Its requests and connections are counted apart.
-        case channels
-    }
-
-    private let service: Service
+    private let service: any ConnectionService
     private let shared: Shared
     private var session: HTTP2Session
-    private var facts = ConnectionFacts()
+    /// The highest stream whose request was checked.
+    private var lastProcessed: UInt32 = 0
     private var phase = Phase.handshake
-    private var raised = false
     private var isLeaving = false
-    /// The limit to come back to after a rejection lowered it.
-    private var streams: Int
     private var flushIsScheduled = false
 
-    init(service: Service, shared: Shared) {
+    init(service: any ConnectionService, shared: Shared) {
         self.service = service
         self.shared = shared
-        session = HTTP2Session(initialStreams: shared.configuration.initialStreams)
-        streams = shared.configuration.streams
+        session = HTTP2Session(initialStreams: service.initialStreams, keptBody: service.keptBody)
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        guard service == .push else { return }
-        facts.port = UInt16(clamping: context.channel.remoteAddress?.port ?? 0)
-        facts.number = shared.judge.withLock { $0.connect() }
+        service.connect(port: UInt16(clamping: context.channel.remoteAddress?.port ?? 0))
     }
 
     func channelInactive(context: ChannelHandlerContext) {
         phase = .closed
-        let lost = session.dropStreams()
-        guard service == .push else { return }
-        shared.judge.withLock {
-            $0.record.totals.openConnections -= 1
-            $0.record.totals.inFlight -= lost
-        }
+        service.disconnect(lost: session.dropStreams())
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if event is ServerLeaves { return leave(context) }
+        if event is IdleStateHandler.IdleStateEvent {
+            if phase == .open, session.streams.isEmpty { context.close(promise: nil) }
+            return
+        }
         guard case .handshakeCompleted(let protocolName)? = event as? TLSUserEvent else {
             return context.fireUserInboundEventTriggered(event)
         }
+        if protocolName != "h2", service.speaksHTTP1 { return speakHTTP1(context) }
         guard protocolName == "h2" else {
             shared.logger.debug("connection closed: the client did not offer h2 in ALPN")
             return context.close(promise: nil)
         }
         phase = .open
-        switch service == .push ? shared.judge.withLock({ $0.greet() }) : nil {
+        switch service.greet() {
         case nil: flush(context)
         case .freeze?: freeze(context)
         case .close?: cut(context)
@@ -91,6 +79,17 @@ final class ConnectionHandler: ChannelInboundHandler {
             goaway(lastStream: 0, .noError, reason: reason, context)
             flush(context)
             closeIfDrained(context)
+        }
+    }
+
+    private func speakHTTP1(_ context: ChannelHandlerContext) {
+        let pipeline = context.pipeline.syncOperations
+        do {
+            try pipeline.configureHTTPServerPipeline(withPipeliningAssistance: true)
+            try pipeline.addHandler(HTTP1Handler(service: service) { [shared] in shared.now })
+            pipeline.removeHandler(context: context, promise: nil)
+        } catch {
+            context.close(promise: nil)
         }
     }
 
@@ -144,23 +143,18 @@ final class ConnectionHandler: ChannelInboundHandler {
         switch event {
         case .request(let id): arrived(id, context)
         case .cancelled:
-            shared.judge.withLock {
-                $0.record.totals.cancelled += 1
-                $0.record.totals.inFlight -= 1
-            }
+            service.note(.cancelled)
             closeIfDrained(context)
-        case .unprocessed: shared.judge.withLock { $0.record.totals.unprocessed += 1 }
+        case .unprocessed: service.note(.unprocessed)
         case .excess(let id):
-            shared.judge.withLock {
-                $0.record.totals.excessStreams += 1
-                $0.record.totals.unprocessed += 1
-            }
-            switch shared.configuration.excessStreams {
+            service.note(.excess)
+            let (reaction, code, reason) = service.excess
+            switch reaction {
             case .refuse:
                 session.forget(id)
                 session.reset(id, .refusedStream)
             case .goaway:
-                goaway(lastStream: session.lastStream, .enhanceYourCalm, reason: "TooManyStreams", context)
+                goaway(lastStream: session.lastStream, code, reason: reason, context)
                 closeIfDrained(context)
             }
         case .leaving:
@@ -171,17 +165,9 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     private func arrived(_ id: UInt32, _ context: ChannelHandlerContext) {
         guard let stream = session.streams[id] else { return }
-        guard service == .push else { return process(id, stream, Orders(), arrivedAt: shared.now, context) }
-        facts.requests += 1
-        let (number, inFlight, now) = (facts.requests, session.streams.count, shared.now)
-        let orders = shared.judge.withLock {
-            $0.arrive(stream.head, number: number, inFlight: inFlight, connection: facts.number, now: now)
-        }
-        if let streams = orders.streams {
-            self.streams = streams
-            raised = true
-            session.announce(streams: streams)
-        }
+        let now = shared.now
+        let orders = service.arrive(stream, inFlight: session.streams.count)
+        if let streams = orders.streams { session.announce(streams: streams) }
         switch orders.connection {
         case .close?:
             // Earlier requests of the same read have their answers.
@@ -192,7 +178,7 @@ final class ConnectionHandler: ChannelInboundHandler {
             flush(context)
             return freeze(context)
         case .goaway(.abrupt, let reason)?:
-            goaway(lastStream: facts.lastProcessed, .noError, reason: reason, context)
+            goaway(lastStream: lastProcessed, .noError, reason: reason, context)
             return end(context, after: Self.graceAfterAbruptEnd)
         case .goaway(.graceful, let reason)?:
             if phase == .open { goaway(lastStream: session.lastStream, .noError, reason: reason, context) }
@@ -210,40 +196,12 @@ final class ConnectionHandler: ChannelInboundHandler {
     private func process(
         _ id: UInt32, _ stream: HTTP2Session.Stream, _ orders: Orders, arrivedAt: Int, _ context: ChannelHandlerContext
     ) {
-        facts.lastProcessed = max(facts.lastProcessed, id)
-        var facts = facts
-        let (service, now) = (service, shared.now)
-        let (answer, retryAfter) = shared.judge.withLock { judge in
-            let answer =
-                service == .push
-                ? judge.judge(
-                    stream.head, body: stream.body, stallsHere: orders.stalls, connection: &facts,
-                    arrivedAt: arrivedAt, now: now)
-                : judge.judgeManagement(stream.head, body: stream.body, connection: &facts, now: now)
-            return (answer, judge.faults.retryAfter)
-        }
-        self.facts = facts
-        if facts.isAuthenticated, !raised {
-            raised = true
-            session.announce(streams: streams)
-        }
-        let idName: StaticString = service == .push && !stream.head.isBroadcast ? "apns-id" : "apns-request-id"
-        switch answer.judgement {
-        case .accepted:
-            if orders.dropsOnRejection, raised { session.announce(streams: streams) }
-            let fields = answer.channelID.map { [(name: "apns-channel-id", value: $0)] } ?? []
-            session.answer(
-                id, status: answer.status, messageID: answer.id, idName: idName, fields: fields, body: answer.body)
-        case .rejected(let reason, let timestamp):
-            if orders.dropsOnRejection { session.announce(streams: 1) }
-            var fields: [(name: String, value: String)] = []
-            if let retryAfter, reason.status == 429 || reason.status == 503 {
-                fields = [("retry-after", "\(retryAfter)")]
-            }
-            let body = timestamp.map { Array(#"{"reason":"\#(reason.rawValue)","timestamp":\#($0)}"#.utf8) }
-            session.answer(
-                id, status: reason.status, messageID: answer.id, idName: idName, fields: fields,
-                body: body ?? shared.bodies[reason, default: []])
+        lastProcessed = max(lastProcessed, id)
+        let answer = service.answer(stream, orders, arrivedAt: arrivedAt)
+        for streams in answer.announced { session.announce(streams: streams) }
+        switch answer.end {
+        case .response(let status, let messageID, let idName, let fields, let body):
+            session.answer(id, status: status, messageID: messageID, idName: idName, fields: fields, body: body)
         case .reset(let code): session.reset(id, code.wire)
         case .stalled: return
         }
@@ -253,18 +211,14 @@ final class ConnectionHandler: ChannelInboundHandler {
     // MARK: Ends
 
     private func goaway(lastStream: UInt32, _ code: HTTP2ErrorCode, reason: String, _ context: ChannelHandlerContext) {
-        let dropped = session.goaway(lastStream: lastStream, code, reason: reason)
+        let dropped = session.goaway(lastStream: lastStream, code, text: service.goawayText(reason))
         phase = .draining
         abandon(dropped)
-        shared.judge.withLock { $0.record.totals.goaways += 1 }
+        service.note(.goaway)
     }
 
     private func abandon(_ count: Int) {
-        guard count > 0 else { return }
-        shared.judge.withLock {
-            $0.record.totals.unprocessed += count
-            $0.record.totals.inFlight -= count
-        }
+        if count > 0 { service.note(.abandoned(count)) }
     }
 
     private func closeIfDrained(_ context: ChannelHandlerContext) {

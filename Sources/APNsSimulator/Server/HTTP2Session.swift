@@ -19,7 +19,7 @@ struct HTTP2Session {
 
     struct Stream {
         var head: RequestHead
-        /// At most one byte more than a payload may have. Further bytes are only counted.
+        /// At most `keptBody` bytes. Further bytes are only counted.
         var body = ByteBuffer()
         var bodyBytes = 0
         var receiveWindow: Int
@@ -34,7 +34,6 @@ struct HTTP2Session {
     private static let streamWindow = 65_535
     private static let connectionWindow = 16 << 20
     private static let headerListLimit = 16 << 10
-    private static let keptBody = max(Judge.maximumPayload, Judge.maximumBroadcast) + 1
 
     private(set) var streams: [UInt32: Stream] = [:]
     /// The newest stream of the client that is processed, or was.
@@ -43,6 +42,7 @@ struct HTTP2Session {
     private(set) var goawayLastStream: UInt32?
     var output = ByteBuffer()
 
+    private let keptBody: Int
     private var input = ByteBuffer()
     private var prefaceIsRead = false
     private var settingsAreRead = false
@@ -60,7 +60,9 @@ struct HTTP2Session {
     /// The newest stream limit that was sent.
     private(set) var announcedStreams: Int
 
-    init(initialStreams: Int) {
+    /// - Parameter keptBody: the most bytes of a request's body that are kept, one more than the service accepts
+    init(initialStreams: Int, keptBody: Int = max(Judge.maximumPayload, Judge.maximumBroadcast) + 1) {
+        self.keptBody = keptBody
         announcedStreams = initialStreams
         output.writeSettings([
             (SettingID.maximumConcurrentStreams, UInt32(initialStreams)),
@@ -84,7 +86,7 @@ struct HTTP2Session {
 
     /// Sends a response and ends the stream. The body may have to wait for room in the client's windows.
     mutating func answer(
-        _ id: UInt32, status: Int, messageID: MessageID, idName: StaticString = "apns-id",
+        _ id: UInt32, status: Int, messageID: MessageID?, idName: StaticString = "apns-id",
         fields: [(name: String, value: String)] = [], body: [UInt8]
     ) {
         guard streams[id]?.isAnswered == false else { return }
@@ -125,9 +127,9 @@ struct HTTP2Session {
     }
 
     /// Sends GOAWAY and drops the streams above `lastStream`. Returns how many of them waited for a response.
-    mutating func goaway(lastStream: UInt32, _ code: HTTP2ErrorCode, reason: String) -> Int {
+    mutating func goaway(lastStream: UInt32, _ code: HTTP2ErrorCode, text: String) -> Int {
         goawayLastStream = lastStream
-        output.writeGoaway(lastStream: lastStream, code, text: #"{"reason":"\#(reason)"}"#)
+        output.writeGoaway(lastStream: lastStream, code, text: text)
         let before = unansweredStreams
         streams = streams.filter { $0.key <= lastStream }
         return before - unansweredStreams
@@ -323,10 +325,10 @@ struct HTTP2Session {
             streams.values[index].receiveWindow = Self.streamWindow
         }
         let kept = streams.values[index].body.readableBytes
-        if kept == 0, payload.readableBytes <= Self.keptBody {
+        if kept == 0, payload.readableBytes <= keptBody {
             streams.values[index].body = payload
-        } else if kept < Self.keptBody,
-            var part = payload.readSlice(length: min(payload.readableBytes, Self.keptBody - kept))
+        } else if kept < keptBody,
+            var part = payload.readSlice(length: min(payload.readableBytes, keptBody - kept))
         {
             streams.values[index].body.writeBuffer(&part)
         }

@@ -33,8 +33,8 @@ struct NewestRequests: Sendable {
 
 /// One request as received, before anything was interpreted.
 public struct RawRequest: Sendable {
-    /// The API to which the request was sent.
-    public enum Kind: String, Sendable, CaseIterable { case device, broadcast, management }
+    /// The API to which the request was sent. A message is one of FCM.
+    public enum Kind: String, Sendable, CaseIterable { case device, broadcast, management, message }
 
     /// The header fields in the order in which they were sent, including pseudo-header fields.
     public var fields: [(name: String, value: String)]

@@ -7,12 +7,12 @@ import StrictJSON
 
 struct SimulateCommand: CheckedCommand {
     static let configuration = CommandConfiguration(
-        name: "simulate", "Run an APNs simulator that answers like Apple's servers, with faults if asked.",
+        name: "simulate", "Run a simulator that answers like Apple's and Google's push servers, with faults if asked.",
         details: """
-            The simulator writes its certificates into --directory. A worker needs ca.pem as apns.ca_file. Without \
-            --key-file it also writes a provider key. It prints the settings that a worker needs to stdout. The \
-            control port shows what each token received: GET /simulator/record, /simulator/tokens and \
-            /simulator/channels.
+            The simulator writes its certificates into --directory. A worker needs ca.pem as apns.ca_file and as \
+            fcm.ca_file. Without --key-file it also writes a provider key, and always a service account for FCM. It \
+            prints the settings that a worker needs to stdout. The control port shows what each token received: GET \
+            /simulator/record, /simulator/tokens, /simulator/channels, /simulator/fcm/record and /simulator/fcm/tokens.
             """,
         examples: "simulate --port 8443 --control-port 8444",
         "simulate --dead-share 0.05 --latency 30 --reject TooManyRequests=0.01",
@@ -48,11 +48,13 @@ struct SimulateCommand: CheckedCommand {
         // Print absolute paths, because a worker may run in another directory.
         let keyFile: String? = if case .file(let path) = key?.material { Self.whole(path) } else { nil }
         let caFile = Self.whole(simulator.caFile)
+        let accountFile = simulator.serviceAccountFile.map(Self.whole)
         if global.json {
             let announcement = JSON.fields([
                 "url": .string(url), "manage_url": manage.map(JSON.string), "control_url": control.map(JSON.string),
                 "ca_file": .string(caFile), "key_file": keyFile.map(JSON.string),
                 "key_id": key.map { .string($0.keyID) }, "team_id": key.map { .string($0.teamID) },
+                "fcm_url": simulator.fcmURL.map(JSON.string), "fcm_service_account_file": accountFile.map(JSON.string),
             ])
             return Terminal.print(announcement.text)
         }
@@ -62,6 +64,12 @@ struct SimulateCommand: CheckedCommand {
             (.teamID, key?.teamID),
         ]
         for case (let variable, let value?) in variables { Terminal.print("  \(variable.environmentName)=\(value)") }
+        if let url = simulator.fcmURL, let accountFile {
+            Terminal.print("FCM simulator at \(url); a worker for Android needs")
+            Terminal.print("  LAMPLIGHTER_FCM_URL=\(url)")
+            Terminal.print("  LAMPLIGHTER_FCM_SERVICE_ACCOUNT_FILE=\(accountFile)")
+            Terminal.print("  LAMPLIGHTER_FCM_CA_FILE=\(caFile)")
+        }
         if let control { Terminal.print("what the tokens received: \(control)/simulator/record") }
     }
 }

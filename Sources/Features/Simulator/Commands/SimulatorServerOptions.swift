@@ -7,6 +7,8 @@ struct SimulatorServerOptions: ParsableArguments {
     @Option(help: "Port for APNs; 0 picks a free one.") var port = 8443
     @Option(help: "Port for channel management; 0 picks a free one.") var managePort = 0
     @Option(help: "Broadcast channels that an app may have.") var channelLimit = 10_000
+    @Option(help: "Port for FCM (Android) and its access tokens; 0 picks a free one.") var fcmPort = 0
+    @Option(help: .value("N", "Messages that FCM takes in a minute. Without it, any number.")) var fcmQuota: Int?
     @Option(help: "Port of the control interface; 0 picks a free one.") var controlPort = 0
     @Option(help: .value("path", "Where certificates and keys are kept. It is created if missing."))
     var directory = ".simulator"
@@ -49,7 +51,7 @@ struct SimulatorServerOptions: ParsableArguments {
                 )
             }
         }
-        guard [port, managePort, controlPort].allSatisfy((0...65_535).contains) else {
+        guard [port, managePort, fcmPort, controlPort].allSatisfy((0...65_535).contains) else {
             throw ValidationError("a port is a number from 0 to 65535")
         }
     }
@@ -66,6 +68,10 @@ struct SimulatorServerOptions: ParsableArguments {
         configuration.port = port
         configuration.managePort = managePort
         configuration.channelLimit = channelLimit
+        var fcm = FCMConfiguration()
+        fcm.port = fcmPort
+        fcm.quotaPerMinute = fcmQuota
+        configuration.fcm = fcm
         configuration.controlPort = controlPort
         configuration.bundleIDs = bundleID
         let environments = Dictionary(keyEnvironment.compactMap(Self.keyEnvironment)) { $1 }
