@@ -11,9 +11,20 @@ public struct PreparedPush: Sendable, Hashable {
     public enum Body: Sendable, Hashable {
         /// The body of every request.
         case shared([UInt8])
-        /// The entry's address between these bytes. It is written as it is, so the platform has made sure, when it took
-        /// the address, that the address needs no escape.
-        case aroundAddress([UInt8], [UInt8])
+        /// Each request has a body of its own, of these pieces.
+        case ofEntry([Piece])
+    }
+
+    /// A piece of a body that each entry has for itself. An address is written as it is, so the platform has made sure,
+    /// when it took the address, that the address needs no escape.
+    public enum Piece: Sendable, Hashable {
+        case bytes([UInt8])
+        /// The entry's address.
+        case address
+        /// The address of a platform with several kinds of them: the bytes for its first byte, and then its rest.
+        case addressByKind([UInt8: [UInt8]])
+        /// The id of the entry's channel, as the inside of a JSON string.
+        case channel
     }
 
     public var path: Path
@@ -22,6 +33,8 @@ public struct PreparedPush: Sendable, Hashable {
     public var body: Body
     /// The body for entries with the route `variant`. Nil: the push has no variant.
     public var variantBody: Body?
+    /// Why the push fails at each address without a request. Nil: it can be sent.
+    public var refusal: String?
     /// Receives a copy of each request and answer of the page. Nil if the push has no trace.
     public var trace: ExchangeRecorder?
 

@@ -55,6 +55,8 @@ public enum Verdict: Sendable, Hashable {
     case pruneToken
     /// The token is dead since the answer's timestamp (410). Prune it if it also was registered before that.
     case pruneIfOlder
+    /// The platform refuses this request, and blames neither the token nor the push. Give the token up.
+    case failToken
     /// Try this token later, with backoff.
     case retry
     /// Try this token later on another connection, because this one is closing or belongs to other credentials.

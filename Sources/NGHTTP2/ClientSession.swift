@@ -93,12 +93,12 @@ public final class ClientSession {
     // MARK: Requests
 
     /// Begins a request. `now` comes back with its end.
-    /// - Parameter address: goes into the body if the template says where
+    /// - Parameter body: the request's own body, if the template has none
     /// - Returns: its slot; nil if no stream can be opened now: all slots or the server's streams are in use, the
     ///   output is full, or the connection accepts no more
     public func submit(
         _ template: SharedRequest, path: UnsafeBufferPointer<UInt8>,
-        address: UnsafeBufferPointer<UInt8> = UnsafeBufferPointer(start: nil, count: 0), now: Int64
+        body own: UnsafeBufferPointer<UInt8>? = nil, now: Int64
     ) throws(NGHTTP2Error) -> Int? {
         guard !state.pointee.isEnding, state.pointee.freeCount > 0, state.pointee.output.count < Self.outputLimit,
             state.pointee.inFlight < serverLimit, nghttp2_session_check_request_allowed(session) != 0
@@ -112,7 +112,7 @@ public final class ClientSession {
         var body = nghttp2_data_provider()
         body.source.ptr = UnsafeMutableRawPointer(stream)
         body.read_callback = readBody
-        let ownBody = template.ownBody(address)
+        let ownBody = template.copy(own)
         let id = nghttp2_submit_request(session, nil, template.fields, template.count, &body, stream)
         guard id > 0 else {
             ownBody?.deallocate()

@@ -1,7 +1,7 @@
 internal import CNGHTTP2
 
 /// Data that any number of requests share: all fields except `:path`, in nghttp2's form, and the body. A request copies
-/// only the path, or also the body if that has the request's own address in it. The template belongs to one thread.
+/// only the path, or also the body if each request has its own. The template belongs to one thread.
 public final class SharedRequest {
     /// `:method`, `:scheme`, `:authority`, `:path`, then the others. Each request sets the value of the path.
     let fields: UnsafeMutablePointer<nghttp2_nv>
@@ -9,29 +9,30 @@ public final class SharedRequest {
     let path: UnsafeMutablePointer<nghttp2_nv>
     let body: UnsafeMutablePointer<UInt8>
     let bodyCount: Int
-    /// Where each request has its address in the body; nil: the body is that of every request.
-    let addressAt: Int?
+    /// Each request has a body of its own.
+    private let hasOwnBodies: Bool
     /// The sessions keep all fields of the answers.
     let isTraced: Bool
     /// How many requests in flight use this template. The session retains it once for all of them, while there are any.
     var uses = 0
     /// The bytes of names and values, which `fields` points into. Both live and are freed together.
     private let text: UnsafeMutablePointer<UInt8>
-    /// The digits of the length of one request's body, which differs if the body has an address.
+    /// The digits of the length of one request's body, which differs if the request has its own.
     private let length: UnsafeMutablePointer<UInt8>
     private static let lengthDigits = 20
 
     /// Makes a POST. Nil if HTTP/2 cannot hold a field: names are lowercase tokens, values have no line breaks.
     /// - Parameters:
-    ///   - addressAt: where in the body each request has its address; nil: all requests have the same body
+    ///   - body: of all requests; nil: each request has its own
     ///   - isTraced: the fields of the answers are wanted (`ClientSession.fields`)
     public init?(
-        authority: String, fields others: [(name: String, value: String)], body source: [UInt8],
-        addressAt: Int? = nil, isTraced: Bool = false
+        authority: String, fields others: [(name: String, value: String)], body shared: [UInt8]?,
+        isTraced: Bool = false
     ) {
         guard others.allSatisfy({ Self.isSafe(name: $0.name, value: $0.value) }),
             Self.isSafe(name: "host", value: authority)
         else { return nil }
+        let source = shared ?? []
         // Some proxies answer 411 to a request without its length.
         let ofAll = ("content-length", "\(source.count)")
         let all =
@@ -62,10 +63,10 @@ public final class SharedRequest {
         body = .allocate(capacity: max(1, source.count))
         body.initialize(from: source, count: source.count)
         bodyCount = source.count
-        self.addressAt = addressAt
+        hasOwnBodies = shared == nil
         length = .allocate(capacity: Self.lengthDigits)
         // The same for a length that differs.
-        if addressAt != nil { (fields + 4).pointee.flags = cnghttp2_no_copy_of_name() }
+        if hasOwnBodies { (fields + 4).pointee.flags = cnghttp2_no_copy_of_name() }
         self.isTraced = isTraced
     }
 
@@ -76,16 +77,12 @@ public final class SharedRequest {
         length.deallocate()
     }
 
-    /// Writes the body of one request and its length, if requests have bodies of their own.
-    /// - Returns: the body, which the caller deallocates; nil: it is `body`
-    func ownBody(_ address: UnsafeBufferPointer<UInt8>) -> UnsafeMutableBufferPointer<UInt8>? {
-        guard let addressAt else { return nil }
-        let own = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: bodyCount + address.count)
-        let before = UnsafeBufferPointer(start: body, count: addressAt)
-        let after = UnsafeBufferPointer(start: body + addressAt, count: bodyCount - addressAt)
-        var end = own[...].initialize(fromContentsOf: before)
-        end = own[end...].initialize(fromContentsOf: address)
-        _ = own[end...].initialize(fromContentsOf: after)
+    /// Copies the body of one request and writes its length, if requests have bodies of their own.
+    /// - Returns: the copy, which the caller deallocates; nil: the body is `body`
+    func copy(_ body: UnsafeBufferPointer<UInt8>?) -> UnsafeMutableBufferPointer<UInt8>? {
+        guard hasOwnBodies else { return nil }
+        let own = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: body?.count ?? 0)
+        if let body { _ = own.initialize(fromContentsOf: body) }
         var start = Self.lengthDigits
         var left = own.count
         repeat {

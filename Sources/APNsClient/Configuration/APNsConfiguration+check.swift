@@ -1,6 +1,4 @@
-internal import Glibc
 internal import Lanes
-internal import OpenSSL
 
 extension APNsConfiguration {
     func check() throws(APNsClientError) {
@@ -10,7 +8,9 @@ extension APNsConfiguration {
         guard requestTimeout > .zero, requestTimeout <= .seconds(3_600) else {
             throw .configuration(field: "request timeout", "expected more than 0 s, at most an hour")
         }
-        if let caFile { try Self.check(caFile: caFile) }
+        if let caFile, let problem = AuthorityFile.problem(caFile) {
+            throw .configuration(field: "apns ca_file \(caFile.debugDescription)", problem)
+        }
         try keys.check()
     }
 
@@ -20,23 +20,5 @@ extension APNsConfiguration {
         return ProviderTokenSource(
             keys, share: share, patience: sharePatience, metrics: ProviderTokenMetrics(app: app),
             now: { [clock] in Int(clock() / 1_000) })
-    }
-
-    private static func check(caFile: String) throws(APNsClientError) {
-        let field = "apns ca_file \(caFile.debugDescription)"
-        guard let file = fopen(caFile, "re") else {
-            throw .configuration(field: field, "cannot be read: \(String(cString: strerror(errno)))")
-        }
-        defer { fclose(file) }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 64 << 10)
-        while bytes.count <= 16 << 20 {
-            let count = fread(&chunk, 1, chunk.count, file)
-            guard count > 0 else { break }
-            bytes += chunk[..<count]
-        }
-        guard TrustAnchors.count(pem: bytes) > 0 else {
-            throw .configuration(field: field, "holds no certificate; expected PEM (-----BEGIN CERTIFICATE-----)")
-        }
     }
 }

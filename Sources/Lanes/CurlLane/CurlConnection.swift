@@ -40,14 +40,14 @@ final class CurlConnection: LaneConnection {
     /// allow. Later only an answer tells that the connection is alive.
     func widen() -> Bool { use.answers == 0 && window.widen() }
 
-    func submit(_ request: CurlRequest, _ path: RequestPath) throws(CurlError) {
+    func submit(_ request: CurlRequest, _ text: RequestText) throws(CurlError) {
         let transfer = try connection.nextTransfer()
         do throws(CurlError) {
             let template = request.part.template
-            try path.withBytes(of: request) { (path, address) throws(CurlError) in
-                try path.withMemoryRebound(to: CChar.self) { (text) throws(CurlError) in
-                    guard let start = text.baseAddress else { return }
-                    try transfer.prepare(path: start, headers: template.headers, body: template.body(address))
+            try text.withBytes(of: request) { (path, body) throws(CurlError) in
+                try path.withMemoryRebound(to: CChar.self) { (path) throws(CurlError) in
+                    guard let start = path.baseAddress else { return }
+                    try transfer.prepare(path: start, headers: template.headers, body: template.body(body))
                 }
             }
         } catch {

@@ -8,7 +8,6 @@ internal import Threads
 /// Headers and body that a page's transfers share, made for one credential.
 struct CurlTemplate {
     let headers: HeaderList
-    private let form: PreparedPush.Body
     /// Nil if each request has a body of its own.
     private let shared: SharedBody?
 
@@ -16,15 +15,16 @@ struct CurlTemplate {
         let fields = [(name: Credential.field, value: credential.value)] + push.fields.map { ($0.name, $0.value) }
         guard let headers = try? HeaderList(fields) else { return nil }
         self.headers = headers
-        form = push.body
         shared = if case .shared(let bytes) = push.body { SharedBody(bytes) } else { nil }
     }
 
-    /// The body of the request to this address.
-    func body(_ address: UnsafeBufferPointer<UInt8>) -> SharedBody {
-        if let shared { return shared }
-        guard case .aroundAddress(let before, let after) = form else { preconditionFailure("a body is shared or not") }
-        return SharedBody(before + address + after)
+    /// The body of a request.
+    /// - Parameter own: nil if the push's body is shared
+    func body(_ own: UnsafeBufferPointer<UInt8>?) -> SharedBody {
+        guard let body = own.map({ SharedBody(Array($0)) }) ?? shared else {
+            preconditionFailure("a body is shared or not")
+        }
+        return body
     }
 }
 
@@ -43,7 +43,7 @@ final class CurlLane: Lane {
     var delay = ReconnectDelay()
     var shut = ShutConnections()
     private let endpoint: ServerAddress
-    private let path = RequestPath()
+    private let text = RequestText()
 
     static func body(_ settings: LaneSettings, _ handle: LaneHandle) -> @Sendable () -> Void {
         { CurlLane(settings, handle).run() }
@@ -97,7 +97,7 @@ final class CurlLane: Lane {
             connection.use.lastRequest = now
             if connection.use.firstToken == nil { connection.use.firstToken = request.token }
             do {
-                try connection.submit(request, path)
+                try connection.submit(request, text)
             } catch {
                 settings.logger.error("libcurl refuses a request", metadata: ["error": "\(error)"])
                 requests.unanswered(request, .connectionFailed, mayHaveBeenDelivered: false)

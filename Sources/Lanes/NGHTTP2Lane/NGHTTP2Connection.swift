@@ -102,10 +102,10 @@ final class NGHTTP2Connection: LaneConnection {
 
     /// Hands over a request. False when the connection accepts none now.
     /// - Throws: an error that ends the connection
-    func submit(_ request: HTTP2Request, _ path: RequestPath, now: Int64) throws(NGHTTP2Error) -> Bool {
+    func submit(_ request: HTTP2Request, _ text: RequestText, now: Int64) throws(NGHTTP2Error) -> Bool {
         if session.inFlight == 0 { liveness.began(now: now) }
-        let slot = try path.withBytes(of: request) { (path, address) throws(NGHTTP2Error) in
-            try session.submit(request.part.template, path: path, address: address, now: now)
+        let slot = try text.withBytes(of: request) { (path, body) throws(NGHTTP2Error) in
+            try session.submit(request.part.template, path: path, body: body, now: now)
         }
         guard let slot else { return false }
         requests[slot] = request

@@ -21,7 +21,7 @@ final class NGHTTP2Lane: Lane {
     private let poll: EventPoll
     private let origin: Origin
     private let timeout: Int64
-    private let path = RequestPath()
+    private let text = RequestText()
     /// A look-up that outlived its attempt. The next attempt uses it too.
     private var lookup: AddressLookup?
     private var attempt: ConnectionAttempt?
@@ -42,14 +42,9 @@ final class NGHTTP2Lane: Lane {
         timeout = settings.requestTimeout
         requests = LaneRequests(settings, handle) { push, credential in
             let fields = [(name: Credential.field, value: credential.value)] + push.fields.map { ($0.name, $0.value) }
-            let (body, addressAt): ([UInt8], Int?) =
-                switch push.body {
-                case .shared(let bytes): (bytes, nil)
-                case .aroundAddress(let before, let after): (before + after, before.count)
-                }
+            let body: [UInt8]? = if case .shared(let bytes) = push.body { bytes } else { nil }
             return SharedRequest(
-                authority: settings.origin.authority, fields: fields, body: body, addressAt: addressAt,
-                isTraced: push.trace != nil)
+                authority: settings.origin.authority, fields: fields, body: body, isTraced: push.trace != nil)
         }
     }
 
@@ -196,7 +191,7 @@ final class NGHTTP2Lane: Lane {
             }
             if connection.use.firstToken == nil { connection.use.firstToken = request.token }
             do throws(NGHTTP2Error) {
-                guard try !connection.submit(request, path, now: now) else { continue }
+                guard try !connection.submit(request, text, now: now) else { continue }
                 requests.putBack(request)
                 return connection.session.hasOutput
             } catch {

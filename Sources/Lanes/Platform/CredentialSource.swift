@@ -47,6 +47,11 @@ public struct Credential: Sendable, Hashable {
 /// No credential could be made. The text says why.
 public struct CredentialError: Error, Sendable, Hashable, CustomStringConvertible {
     public let description: String
+    /// The platform's answer, if it refuses to give a credential at all. Nil: another attempt may help.
+    public let refusal: Rejection?
 
-    public init(_ error: some Error) { description = "\(error)" }
+    public init(_ error: some Error, refusal: Rejection? = nil) {
+        description = "\(error)"
+        self.refusal = refusal
+    }
 }

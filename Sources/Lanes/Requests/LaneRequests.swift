@@ -28,6 +28,8 @@ final class LaneRequests<Template> {
     /// Credentials in use, the newest last. `firstCredential` is the number of the first one.
     private var credentials: [Credential] = []
     private var firstCredential = 0
+    /// The platform gives no credential for these reasons. Nil: it does, or it did not answer.
+    private var credentialRefusal: Rejection?
     /// The newest last.
     private var templates: [(push: PreparedPush, credentialNumber: Int, template: Template)] = []
     private(set) var isClosing = false
@@ -78,10 +80,16 @@ final class LaneRequests<Template> {
         for part in handle.connectionFailed(returning: takeBackAll()) { part.settleUnsent(cause) }
     }
 
-    /// Returns all waiting parts to their senders, because no credential can be made, so no lane can send. The
-    /// cause `connectionFailed` opens the app's circuit, so the work is kept.
+    /// Returns all waiting parts to their senders, because no credential can be made, so no lane can send. The answer
+    /// opens the app's circuit, so the work is kept.
     func returnAll() {
-        for part in takeBackAll() + handle.queue.withdrawAll() { part.settleUnsent(.connectionFailed) }
+        for part in takeBackAll() + handle.queue.withdrawAll() {
+            if let credentialRefusal {
+                part.settle(.rejected(credentialRefusal))
+            } else {
+                part.settleUnsent(.connectionFailed)
+            }
+        }
     }
 
     // MARK: Credential
@@ -96,6 +104,7 @@ final class LaneRequests<Template> {
         let source = settings.platform.credentials
         do {
             let credential = try source.current()
+            credentialRefusal = nil
             guard credentials.last != credential else { return true }
             credentials.append(credential)
             key = source.connections(of: credential)
@@ -106,6 +115,7 @@ final class LaneRequests<Template> {
             }
             return true
         } catch {
+            credentialRefusal = error.refusal
             logNoCredential(error)
             return false
         }
@@ -252,7 +262,7 @@ final class LaneRequests<Template> {
                 request.part.record(request.index, .rejected(rejection))
                 return true
             }
-        case .pruneToken, .pruneIfOlder, .retry, .recreateTarget:
+        case .pruneToken, .pruneIfOlder, .failToken, .retry, .recreateTarget:
             request.part.record(request.index, .rejected(rejection))
         }
         return false
@@ -281,9 +291,9 @@ final class LaneRequests<Template> {
         let ended = settings.clock()
         trace.note(
             Exchange(
-                origin: settings.origin.text, path: RequestPath.shortened(shared.push.path, address),
+                origin: settings.origin.text, path: RequestText.shortened(shared.push.path, address),
                 fields: [Exchange.Field(Credential.field, credential)] + shared.push.fields,
-                payload: shared.push.body.shortened(address),
+                payload: shared.push.body.shortened(address, channel: shared.page.channel(request.index)),
                 sentAt: ended - max(0, monotonicMilliseconds() - request.handedAt), endedAt: ended, outcome: outcome))
     }
 

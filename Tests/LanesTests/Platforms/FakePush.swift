@@ -15,7 +15,7 @@ enum FakePush {
         let rest = #"","data":{"push":"\#(number)","state":"{\"home\":1}"}}}"#
         return PreparedPush(
             path: .shared(path), fields: [Exchange.Field("content-type", "application/json")],
-            body: .aroundAddress(Array(#"{"message":{"token":""#.utf8), Array(rest.utf8)))
+            body: .ofEntry([.bytes(Array(#"{"message":{"token":""#.utf8)), .address, .bytes(Array(rest.utf8))]))
     }
 
     static func address(_ number: Int) -> [UInt8] { address(number, bytes: addressBytes) }

@@ -190,7 +190,7 @@ private final class FakePushConnection: ChannelInboundHandler {
             body: String(buffer: stream.body))
         let judged = judge.judge(request)
         if requests == judge.faults.goawayAfter {
-            _ = session.goaway(lastStream: session.lastStream, .noError, reason: "leaving")
+            _ = session.goaway(lastStream: session.lastStream, .noError, text: "leaving")
             judge.sentGoaway()
             isLeaving = true
         }

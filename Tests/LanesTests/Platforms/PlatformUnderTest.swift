@@ -18,7 +18,7 @@ struct PlatformUnderTest: Sendable, CustomTestStringConvertible {
     let run: @Sendable (TransportKind, Setup, @Sendable (RunningPlatform) async throws -> Void) async throws -> Void
     var testDescription: String { name }
 
-    static let all = [apns, fakePush]
+    static let all = [apns, fakePush, fcm]
 }
 
 /// The faults of a server that each platform has. Numbers are those of `RunningPlatform.page`.

@@ -1,13 +1,16 @@
 import Delivery
 internal import LiveActivity
 
-/// The path of a request, in one buffer that each request overwrites as far as it differs from the one before.
-final class RequestPath {
+/// The path and the own body of a request, in buffers that each request overwrites. The path is overwritten as far as
+/// it differs from the one before.
+final class RequestText {
     private var buffer: UnsafeMutablePointer<UInt8>
     private var capacity: Int
     /// The text at the start of the buffer: a shared path, or the text before an address.
     private var head = ""
     private var headCount = 0
+    /// The newest body that is not shared.
+    private var body: [UInt8] = []
 
     init() {
         capacity = 64 + 2 * PushToken.maximumBytes
@@ -16,18 +19,24 @@ final class RequestPath {
 
     deinit { buffer.deallocate() }
 
-    /// Lends the path and the address of a request. A NUL follows the path's bytes.
+    /// Lends the path and the own body of a request; nil: the push's body is shared. A NUL follows the path's bytes.
     func withBytes<Template, Value, Failure: Error>(
         of request: LaneRequest<Template>,
-        _ body: (_ path: UnsafeBufferPointer<UInt8>, _ address: UnsafeBufferPointer<UInt8>) throws(Failure) -> Value
+        _ use: (_ path: UnsafeBufferPointer<UInt8>, _ body: UnsafeBufferPointer<UInt8>?) throws(Failure) -> Value
     ) throws(Failure) -> Value {
         let shared = request.part.sending
-        let range = shared.page.entries[request.index].tokenRange
-        return try shared.page.bytes.withUnsafeBufferPointer { (bytes) throws(Failure) in
-            let address = UnsafeBufferPointer(rebasing: bytes[range])
-            let count = write(shared.push.path, address)
-            return try body(UnsafeBufferPointer(start: buffer, count: count), address)
+        let entry = shared.page.entries[request.index]
+        let count = shared.page.bytes.withUnsafeBufferPointer { bytes in
+            let address = UnsafeBufferPointer(rebasing: bytes[entry.tokenRange])
+            if case .ofEntry(let pieces) = shared.push.body {
+                body.removeAll(keepingCapacity: true)
+                body.append(pieces, address, channel: bytes[entry.channelRange])
+            }
+            return write(shared.push.path, address)
         }
+        let path = UnsafeBufferPointer(start: buffer, count: count)
+        guard case .ofEntry = shared.push.body else { return try use(path, nil) }
+        return try body.withUnsafeBufferPointer { (body) throws(Failure) in try use(path, body) }
     }
 
     /// The path with the first digits of the address, for people.
@@ -81,13 +90,42 @@ final class RequestPath {
     private static func digit(_ nibble: UInt8) -> UInt8 { nibble &+ 0x30 &+ ((nibble &+ 6) >> 4) &* 0x27 }
 }
 
+extension [UInt8] {
+    /// Appends the pieces of one entry's body.
+    fileprivate mutating func append(
+        _ pieces: [PreparedPush.Piece], _ address: some Collection<UInt8>, channel: Slice<UnsafeBufferPointer<UInt8>>
+    ) {
+        for piece in pieces {
+            switch piece {
+            case .bytes(let bytes): append(contentsOf: bytes)
+            case .address: append(contentsOf: address)
+            case .addressByKind(let kinds):
+                append(contentsOf: address.first.flatMap { kinds[$0] } ?? [])
+                append(contentsOf: address.dropFirst())
+            case .channel:
+                ChannelID.forEachTextByte(ofStored: channel) { byte in
+                    if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { append(UInt8(ascii: "\\")) }
+                    append(byte)
+                }
+            }
+        }
+    }
+}
+
 extension PreparedPush.Body {
     /// The body of one request with the first characters of its address, for people.
-    func shortened(_ address: ArraySlice<UInt8>) -> [UInt8] {
+    func shortened(_ address: ArraySlice<UInt8>, channel: ArraySlice<UInt8>) -> [UInt8] {
         switch self {
-        case .shared(let bytes): bytes
-        case .aroundAddress(let before, let after):
-            before + Array(Exchange.shortened(String(decoding: address, as: UTF8.self)).utf8) + after
+        case .shared(let bytes): return bytes
+        case .ofEntry(let pieces):
+            let hasKind = pieces.contains { if case .addressByKind = $0 { true } else { false } }
+            let text = String(decoding: hasKind ? address.dropFirst() : address, as: UTF8.self)
+            let shown = address.prefix(hasKind ? 1 : 0) + Array(Exchange.shortened(text).utf8)
+            return channel.withUnsafeBufferPointer { channel in
+                var body: [UInt8] = []
+                body.append(pieces, shown, channel: channel[...])
+                return body
+            }
         }
     }
 }
