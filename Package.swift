@@ -155,13 +155,16 @@ let package = Package(
             dependencies: [
                 "APNsWire", "Lanes", "Delivery", "LiveActivity", "StrictJSON", "Curl", "OpenSSL", logging, metrics,
             ]),
+        .target(
+            name: "FCMClient",
+            dependencies: ["Lanes", "Delivery", "LiveActivity", "StrictJSON", "Curl", "OpenSSL", logging]),
         // What a process did for a push, and when, for a collector of OpenTelemetry.
         .target(name: "Spans", dependencies: ["LiveActivity", "Curl", "StrictJSON", logging, metrics, lifecycle]),
         .target(
             name: "Fanout",
             dependencies: [
-                "Store", "APNsClient", "APNsWire", "Delivery", "Spans", "LiveActivity", "Threads", logging, metrics,
-                lifecycle,
+                "Store", "APNsClient", "APNsWire", "FCMClient", "Delivery", "Spans", "LiveActivity", "StrictJSON",
+                "Threads", logging, metrics, lifecycle,
             ]),
         .target(
             name: "Console",
@@ -218,8 +221,8 @@ let package = Package(
         .target(
             name: "Commands",
             dependencies: [
-                "HTTPAPI", "Fanout", "APNsSimulator", "APNsClient", "APNsWire", "Lanes", "Delivery", "Store",
-                "Settings", "Redis", "Curl",
+                "HTTPAPI", "Fanout", "APNsSimulator", "APNsClient", "APNsWire", "FCMClient", "Lanes", "Delivery",
+                "Store", "Settings", "Redis", "Curl",
                 "Webhooks", "Spans", "OpenSSL", "PrometheusText", "Answers", "LiveActivity", "StrictJSON", "Threads",
                 "Backup", "HistoryExport",
                 arguments,
@@ -304,7 +307,8 @@ let package = Package(
         .testTarget(
             name: "CommandsTests",
             dependencies: [
-                "Commands", "Answers", "StrictJSON", "PrometheusText", "APNsClient", "Lanes", "Fanout", "HTTPAPI",
+                "Commands", "Answers", "StrictJSON", "PrometheusText", "APNsClient", "FCMClient", "Lanes", "Fanout",
+                "HTTPAPI",
                 "LiveActivity", "Redis",
                 "Store", "StoreDeliveries", "StoreGround", "Settings", "OpenSSL", "Backup", "TestSupport", "Threads",
                 "Spans", "Webhooks",
@@ -323,8 +327,9 @@ let package = Package(
         .testTarget(
             name: "LanesTests",
             dependencies: [
-                "Lanes", "APNsClient", "APNsSimulator", "APNsWire", "Delivery", "LiveActivity", "Curl", "NGHTTP2",
-                "OpenSSL", "TestSupport", "TLSChannel", logging, .product(name: "NIOCore", package: "swift-nio"),
+                "Lanes", "APNsClient", "APNsSimulator", "APNsWire", "FCMClient", "Delivery", "LiveActivity", "Curl",
+                "NGHTTP2", "OpenSSL", "TestSupport", "TLSChannel", logging,
+                .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]
         ),
@@ -341,6 +346,12 @@ let package = Package(
                 .unsafeFlags(["-Xlinker", "--export-dynamic-symbol=getaddrinfo"], .when(platforms: [.linux]))
             ]
         ),
+        .testTarget(
+            name: "FCMClientTests",
+            dependencies: [
+                "FCMClient", "Lanes", "APNsSimulator", "Delivery", "LiveActivity", "OpenSSL", "StrictJSON",
+                "TestSupport", logging,
+            ]),
         .testTarget(name: "ConsoleTests", dependencies: ["Console", "Answers", "LiveActivity", "StrictJSON"]),
         .testTarget(
             name: "HTTPAPITests",
@@ -357,8 +368,8 @@ let package = Package(
             name: "FanoutTests",
             dependencies: [
                 "Fanout", "Store", "StoreDeliveries", "StoreRegistry", "StoreGround", "Redis", "APNsClient",
-                "APNsSimulator", "APNsWire", "Lanes", "Delivery", "Webhooks", "LiveActivity", "Spans", "TestSupport",
-                "Threads", logging, lifecycle,
+                "APNsSimulator", "APNsWire", "FCMClient", "Lanes", "Delivery", "Webhooks", "LiveActivity", "Spans",
+                "TestSupport", "Threads", logging, lifecycle,
             ]
         ),
         .testTarget(

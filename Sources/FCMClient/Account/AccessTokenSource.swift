@@ -1,0 +1,184 @@
+internal import Delivery
+internal import Dispatch
+internal import Lanes
+internal import LiveActivity
+internal import Logging
+internal import Synchronization
+
+/// The access token of one app, for all its lanes. It is shared with other processes if there is a share. A token is
+/// replaced five minutes before its end, and works until then, so no request waits for an early renewal. Without a good
+/// token, or after a 401, the lane's thread waits for another one. Do not call it on the cooperative pool.
+final class AccessTokenSource: CredentialSource {
+    private struct State {
+        var token: AccessToken?
+        /// A renewal is on its way, and no lane waits for it.
+        var isRenewing = false
+        /// No early renewal before this time (epoch seconds), because the last one failed.
+        var nextRenewal = Int.min
+        /// When the current token replaced one that FCM had refused (epoch seconds).
+        var replacedRefusedAt: Int?
+        /// The newest failure, and when it came (epoch seconds).
+        var failure: (error: CredentialError, at: Int)?
+    }
+
+    /// Seconds after which a failed early renewal is tried again.
+    private static let renewalPause = 30
+    /// Seconds for which a failure counts for all lanes, so that they do not ask one after the other.
+    private static let failureMemory = 2
+
+    private let account: ServiceAccount
+    private let exchange: @Sendable (Int) async throws(TokenExchangeError) -> AccessToken
+    private let share: (any AccessTokenShare)?
+    private let logger: Logger
+    /// Epoch seconds.
+    private let now: @Sendable () -> Int
+    private let state = Mutex(State())
+    /// Held while a token is asked for.
+    private let asking = Mutex(())
+
+    init(
+        _ account: ServiceAccount, share: (any AccessTokenShare)?, logger: Logger, now: @escaping @Sendable () -> Int,
+        exchange: @escaping @Sendable (Int) async throws(TokenExchangeError) -> AccessToken
+    ) {
+        (self.account, self.exchange, self.share, self.logger) = (account, exchange, share, logger)
+        self.now = now
+    }
+
+    func current() throws(CredentialError) -> Credential {
+        let now = now()
+        let (token, renews) = state.withLock { state in
+            guard let token = state.token, token.isGood(at: now) else { return (nil as AccessToken?, false) }
+            let renews = token.isDue(at: now) && !state.isRenewing && now >= state.nextRenewal
+            if renews { state.isRenewing = true }
+            return (token, renews)
+        }
+        if renews { renewInBackground(token) }
+        if let token { return Credential(token) }
+        return Credential(try asking.withLock { (_) throws(CredentialError) in try waiting(now) })
+    }
+
+    func replacement(
+        of refused: Credential, after rejection: Rejection
+    ) throws(CredentialError) -> Credential? {
+        guard rejection.verdict == .renewCredential else { return nil }
+        let now = now()
+        let token: AccessToken? = try asking.withLock { (_) throws(CredentialError) in
+            let (token, replacedAt) = state.withLock { ($0.token, $0.replacedRefusedAt) }
+            guard let token, token.secret == refused.secret else { return token }
+            if let replacedAt, (0..<AccessToken.leastAfterRefusal).contains(now - replacedAt) { return nil }
+            let next = try obtain(refused: token, now)
+            if let next { adopt(next, replacingRefused: true, now) }
+            return next
+        }
+        return token.map { Credential($0) }
+    }
+
+    /// Gets a token for lanes that have none. Another lane may have got it meanwhile.
+    private func waiting(_ now: Int) throws(CredentialError) -> AccessToken {
+        let (token, failure) = state.withLock { ($0.token, $0.failure) }
+        if let token, token.isGood(at: now) { return token }
+        if let failure, (0..<Self.failureMemory).contains(now - failure.at) { throw failure.error }
+        do throws(CredentialError) {
+            guard let token = try obtain(refused: nil, now) else {
+                throw CredentialError(TokenExchangeError.unreadable(status: 200))
+            }
+            adopt(token, replacingRefused: false, now)
+            return token
+        } catch {
+            state.withLock { $0.failure = (error, now) }
+            throw error
+        }
+    }
+
+    private func renewInBackground(_ old: AccessToken?) {
+        DispatchQueue.global().async { [self] in
+            let now = now()
+            do throws(CredentialError) {
+                let token = try asking.withLock { (_) throws(CredentialError) in try obtain(refused: nil, now) }
+                if let token { adopt(token, replacingRefused: false, now) }
+                state.withLock { $0.isRenewing = false }
+            } catch {
+                state.withLock { state in
+                    state.isRenewing = false
+                    state.nextRenewal = now + Self.renewalPause
+                }
+                logger.warning(
+                    "an access token could not be renewed; the present one goes on until its end",
+                    metadata: ["account": "\(account.clientEmail)", "error": "\(error)"])
+            }
+        }
+    }
+
+    private func adopt(_ token: AccessToken, replacingRefused: Bool, _ now: Int) {
+        state.withLock { state in
+            state.token = token
+            state.failure = nil
+            if replacingRefused { state.replacedRefusedAt = now }
+        }
+    }
+
+    /// Asks the other processes for a token, and Google if they have none.
+    /// - Returns: nil if it is too early for another one after a refused one
+    private func obtain(refused: AccessToken?, _ now: Int) throws(CredentialError) -> AccessToken? {
+        let answer = Reply<Result<AccessToken?, TokenExchangeError>>()
+        let (key, share, exchange) = (account.identity, share, exchange)
+        Task { answer.give(await Self.obtain(refused: refused, now, key: key, share, exchange)) }
+        do throws(TokenExchangeError) { return try answer.wait().get() } catch {
+            throw CredentialError(error, refusal: error.refusal)
+        }
+    }
+
+    private static func obtain(
+        refused: AccessToken?, _ now: Int, key: String, _ share: (any AccessTokenShare)?,
+        _ exchange: @Sendable (Int) async throws(TokenExchangeError) -> AccessToken
+    ) async -> Result<AccessToken?, TokenExchangeError> {
+        func agree(_ candidate: AccessToken?) async -> AccessTokenAgreement {
+            guard let share else { return .unavailable }
+            return await share.agree(key: key, candidate: candidate, refused: refused, now: now)
+        }
+        if case .use(let token) = await agree(nil), token.isGood(at: now), !token.isDue(at: now) {
+            return .success(token)
+        }
+        do throws(TokenExchangeError) {
+            let own = try await exchange(now)
+            switch await agree(own) {
+            case .use(let token): return .success(token.isGood(at: now) ? token : own)
+            case .none: return .success(nil)
+            case .unavailable: return .success(own)
+            }
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Hands an answer from a task to the thread that waits for it.
+    private final class Reply<Value: Sendable>: Sendable {
+        private let value = Mutex<Value?>(nil)
+        private let given = DispatchSemaphore(value: 0)
+
+        func give(_ answer: Value) {
+            value.withLock { $0 = answer }
+            given.signal()
+        }
+
+        /// Blocks until the answer has come. The exchange and the share end in time by themselves.
+        func wait() -> Value {
+            while true {
+                given.wait()
+                if let answer = value.withLock({ $0 }) { return answer }
+            }
+        }
+    }
+}
+
+extension TokenExchangeError {
+    /// Google refuses the account itself, so the app halts until an operator has acted.
+    fileprivate var refusal: Rejection? {
+        guard case .refused(let word, _) = self else { return nil }
+        return Rejection(status: 401, reason: String(word.prefix(64)), verdict: .haltApp)
+    }
+}
+
+extension Credential {
+    init(_ token: AccessToken) { self.init(scheme: "Bearer", secret: token.secret, issuedAt: token.endsAt) }
+}

@@ -1,0 +1,57 @@
+public import LiveActivity
+
+/// The content of an Android Live Update for all devices that get it.
+public struct FCMContent: Sendable, Hashable {
+    public var pushID: PushID
+    /// A device drops a message with an id that it has seen. So a repeated request keeps the id, and a late joiner's
+    /// message has one of its own (`lateID`).
+    public var canonicalID: String
+    public var name: ActivityName
+    public var event: ActivityEvent
+    /// Names the handler in the app. A device ignores a start without one.
+    public var type: String?
+    /// Epoch seconds. A device orders the messages of a name by it.
+    public var timestamp: Int
+    public var contentState: RawJSON?
+    /// Epoch seconds.
+    public var dismissalDate: Int?
+    public var priority: PushPriority
+    /// Seconds for which FCM keeps the message for a device that is not connected; 0: FCM delivers it now or never.
+    public var timeToLive: Int
+    /// Epoch seconds after which a device drops the message, by the device's clock.
+    public var expiration: Int?
+    /// FCM keeps one message of a key for a device, and delivers few of them in a minute. Nil: FCM keeps them all.
+    public var collapseKey: String?
+    /// Other keys and values of the message.
+    public var extra: [String: String]
+
+    public init(
+        pushID: PushID, canonicalID: String? = nil, name: ActivityName, event: ActivityEvent, type: String? = nil,
+        timestamp: Int, contentState: RawJSON?, dismissalDate: Int? = nil, priority: PushPriority = .high,
+        timeToLive: Int, expiration: Int? = nil, collapseKey: String? = nil, extra: [String: String] = [:]
+    ) {
+        self.pushID = pushID
+        self.canonicalID = canonicalID ?? pushID.description
+        self.name = name
+        self.event = event
+        self.type = type
+        self.timestamp = timestamp
+        self.contentState = contentState
+        self.dismissalDate = dismissalDate
+        self.priority = priority
+        self.timeToLive = timeToLive
+        self.expiration = expiration
+        self.collapseKey = collapseKey
+        self.extra = extra
+    }
+
+    /// The canonical id of a message that a late joiner gets.
+    /// - Parameter time: of its rendering, epoch milliseconds
+    public static func lateID(_ pushID: PushID, at time: Int64) -> String { "\(pushID)-\(time)" }
+
+    /// FCM takes no key of its own, and the device's SDK reads the keys of its own.
+    public static func isAllowed(extraKey key: String) -> Bool {
+        !key.isEmpty && key != "from" && key != "message_type"
+            && !["google", "gcm", "com.urbanairship."].contains { key.utf8.starts(with: $0.utf8) }
+    }
+}

@@ -1,0 +1,83 @@
+public import Delivery
+internal import LiveActivity
+internal import StrictJSON
+
+/// FCM's message for a Live Update: data alone, with the keys that Airship's SDK for Android reads. The app draws it.
+public enum FCMMessage {
+    /// The most bytes of keys and values that FCM takes.
+    public static let maximumData = 4_096
+    /// The reason in the ledger's `errors` for a message with more.
+    public static let tooLarge = "MESSAGE_TOO_LARGE"
+    /// FCM keeps a message for four weeks at most, seconds.
+    private static let longestLife = 2_419_200
+    private static let prefix = "com.urbanairship."
+
+    /// A key and its value, which is a channel's id or the same for all devices.
+    private struct Field {
+        var key: String
+        /// Nil: the channel's id.
+        var value: String?
+
+        var bytes: Int { key.utf8.count + (value?.utf8.count ?? ChannelID.maximumBytes) }
+    }
+
+    /// The bytes of keys and values of a message, as FCM counts them, with the longest channel id.
+    public static func dataBytes(_ content: FCMContent) -> Int { fields(content).reduce(0) { $0 + $1.bytes } }
+
+    /// The request that a device gets.
+    /// - Parameters:
+    ///   - project: as the service account names it
+    ///   - isCheck: FCM checks the message and delivers it to nobody
+    public static func render(_ content: FCMContent, project: String, isCheck: Bool = false) -> PreparedPush {
+        let fields = fields(content)
+        let kinds = AndroidAddress.Kind.allCases.map { ($0.rawValue, Array("\"\($0.field)\":\"".utf8)) }
+        var text = #"","data":{"#
+        var pieces: [PreparedPush.Piece] = [
+            .bytes(Array((isCheck ? #"{"validate_only":true,"message":{"# : #"{"message":{"#).utf8)),
+            .addressByKind(Dictionary(uniqueKeysWithValues: kinds)),
+        ]
+        for (position, field) in fields.enumerated() {
+            text += (position > 0 ? "," : "") + JSON.string(field.key).text + ":"
+            if let value = field.value {
+                text += JSON.string(value).text
+            } else {
+                pieces += [.bytes(Array("\(text)\"".utf8)), .channel]
+                text = "\""
+            }
+        }
+        pieces.append(.bytes(Array("\(text)},\"android\":\(android(content).text)}}".utf8)))
+        var push = PreparedPush(
+            path: .shared("/v1/projects/\(project)/messages:send"),
+            fields: [Exchange.Field("content-type", "application/json")], body: .ofEntry(pieces))
+        if fields.reduce(0, { $0 + $1.bytes }) > maximumData { push.refusal = tooLarge }
+        return push
+    }
+
+    private static func fields(_ content: FCMContent) -> [Field] {
+        var fields = [
+            Field(key: prefix + "push.PUSH_ID", value: "\(content.pushID)"),
+            Field(key: prefix + "push.CANONICAL_PUSH_ID", value: content.canonicalID),
+            Field(key: prefix + "push.APID", value: nil),
+        ]
+        if let expiration = content.expiration {
+            fields.append(Field(key: prefix + "push.EXPIRATION", value: "\(expiration)"))
+        }
+        // The content state is a part of a JSON text that is itself a JSON string, so it is escaped once.
+        let update = JSON.fields([
+            "name": .string(content.name.description), "event": .string(content.event.rawValue),
+            "type": content.type.map { .string($0) }, "timestamp": .integer(content.timestamp),
+            "content_state": content.contentState.map { .raw($0.bytes) },
+            "dismissal_date": content.dismissalDate.map { .integer($0) },
+        ])
+        fields.append(Field(key: prefix + "live_update", value: update.text))
+        return fields + content.extra.sorted { $0.key < $1.key }.map { Field(key: $0.key, value: $0.value) }
+    }
+
+    private static func android(_ content: FCMContent) -> JSON {
+        .fields([
+            "priority": .string(content.priority == .high ? "high" : "normal"),
+            "ttl": .string("\(min(max(content.timeToLive, 0), longestLife))s"),
+            "collapse_key": content.collapseKey.map { .string($0) },
+        ])
+    }
+}
