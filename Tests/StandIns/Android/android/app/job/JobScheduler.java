@@ -1,0 +1,5 @@
+package android.app.job;
+
+public abstract class JobScheduler {
+    public abstract int schedule(JobInfo job);
+}

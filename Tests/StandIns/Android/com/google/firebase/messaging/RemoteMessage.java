@@ -1,0 +1,5 @@
+package com.google.firebase.messaging;
+
+public final class RemoteMessage {
+    public native java.util.Map<String, String> getData();
+}
