@@ -1,7 +1,7 @@
 // The form of an audience in Redis. Two audiences are equal exactly if their encodings are, so a script can compare
 // them as strings. It is a prefix notation with byte lengths, in netstring style:
 //   *                       all
-//   t<len>:<group><len>:<tag>   c<len>:<channel>   u<len>:<named user>
+//   t<len>:<group><len>:<tag>   c<len>:<channel>   u<len>:<named user>   p<len>:<platform>
 //   |<count>:…  &<count>:…  !…
 
 extension Audience {
@@ -11,6 +11,7 @@ extension Audience {
         case .tag(let tag, let group): Array("t\(group.utf8.count):\(group)\(tag.utf8.count):\(tag)".utf8)
         case .channel(let id): Array("c\(id.description.utf8.count):\(id)".utf8)
         case .namedUser(let name): Array("u\(name.utf8.count):\(name)".utf8)
+        case .platform(let platform): Array("p\(platform.name.utf8.count):\(platform.name)".utf8)
         case .or(let parts): Array("|\(parts.count):".utf8) + parts.flatMap(\.encoded)
         case .and(let parts): Array("&\(parts.count):".utf8) + parts.flatMap(\.encoded)
         case .not(let part): Array("!".utf8) + part.encoded
@@ -46,6 +47,7 @@ private struct AudienceReader {
             return .tag(tag, group: group)
         case UInt8(ascii: "c"): return text().flatMap { try? ChannelID($0) }.map(Audience.channel)
         case UInt8(ascii: "u"): return text().map(Audience.namedUser)
+        case UInt8(ascii: "p"): return text().flatMap { Platform(name: $0) }.map(Audience.platform)
         case UInt8(ascii: "|"): return parts(depth).map(Audience.or)
         case UInt8(ascii: "&"): return parts(depth).map(Audience.and)
         case UInt8(ascii: "!"): return audience(depth: depth + 1).map(Audience.not)

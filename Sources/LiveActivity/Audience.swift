@@ -5,9 +5,19 @@ public indirect enum Audience: Hashable, Sendable {
     case tag(String, group: String)
     case channel(ChannelID)
     case namedUser(String)
+    /// The devices of a platform.
+    case platform(Platform)
     case or([Audience])
     case and([Audience])
     case not(Audience)
+
+    /// This audience among the devices of some platforms, for an app that has `all` of them.
+    public func on(_ platforms: Set<Platform>, of all: Set<Platform>) -> Audience {
+        if platforms.isSuperset(of: all) { return self }
+        let parts = Platform.all.filter(platforms.contains).map(Audience.platform)
+        let some: Audience = parts.count == 1 ? parts[0] : .or(parts)
+        return self == .all ? some : .and([some, self])
+    }
 
     public static let deviceGroup = "device"
     /// Acceptance refuses selectors that are nested deeper than this.
@@ -22,7 +32,7 @@ public indirect enum Audience: Hashable, Sendable {
     public var sets: [AudienceSet] {
         func all(_ audience: Audience) -> [AudienceSet] {
             switch audience {
-            case .all, .channel: []
+            case .all, .channel, .platform: []
             case .tag(let tag, let group): [.tag(tag, group: group)]
             case .namedUser(let name): [.namedUser(name)]
             case .or(let parts), .and(let parts): parts.flatMap(all)
@@ -34,16 +44,21 @@ public indirect enum Audience: Hashable, Sendable {
     }
 
     /// Whether a channel is in the audience.
-    /// - Parameter isMember: says whether the channel is in one of the `sets`
-    public func matches(_ channel: ChannelID, isMember: (AudienceSet) -> Bool) -> Bool {
+    /// - Parameters:
+    ///   - platform: of the channel
+    ///   - isMember: says whether the channel is in one of the `sets`
+    public func matches(
+        _ channel: ChannelID, on platform: Platform = .ios, isMember: (AudienceSet) -> Bool
+    ) -> Bool {
         switch self {
         case .all: true
         case .tag(let tag, let group): isMember(.tag(tag, group: group))
         case .namedUser(let name): isMember(.namedUser(name))
         case .channel(let id): id == channel
-        case .or(let parts): parts.contains { $0.matches(channel, isMember: isMember) }
-        case .and(let parts): parts.allSatisfy { $0.matches(channel, isMember: isMember) }
-        case .not(let part): !part.matches(channel, isMember: isMember)
+        case .platform(let one): one == platform
+        case .or(let parts): parts.contains { $0.matches(channel, on: platform, isMember: isMember) }
+        case .and(let parts): parts.allSatisfy { $0.matches(channel, on: platform, isMember: isMember) }
+        case .not(let part): !part.matches(channel, on: platform, isMember: isMember)
         }
     }
 }

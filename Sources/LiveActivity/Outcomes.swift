@@ -32,4 +32,9 @@ public struct Outcomes: Sendable, Hashable {
         sum.targets += other.targets
         sum.counts.merge(other.counts, uniquingKeysWith: +)
     }
+
+    public static func -= (sum: inout Outcomes, part: Outcomes) {
+        sum.targets -= part.targets
+        for (outcome, number) in part.counts { sum[outcome] -= number }
+    }
 }

@@ -15,6 +15,8 @@ public struct Publish: Sendable, Hashable {
     public var alert: RawJSON?
     public var attributesType: String?
     public var attributes: RawJSON?
+    /// What Android devices show. Nil: the push is for iOS alone.
+    public var android: AndroidContent?
     public var options: PublishOptions
     /// How long the push is tried after its acceptance if `options.expiry` is not set. Nil: the default of its event.
     public var life: Duration?
@@ -39,7 +41,10 @@ public struct Publish: Sendable, Hashable {
     public static let maximumTokenPayload = 4_096
 
     /// Whether the push also goes to the name's broadcast channel. That knows no audience and starts no activities.
-    public var isForBroadcast: Bool { audience == .all && event != .start }
+    public var isForBroadcast: Bool { audience == .all && event != .start && android?.isAlone != true }
+
+    /// The platforms whose devices it is for.
+    public var platforms: Set<Platform> { android.map { $0.isAlone ? [.android] : [.ios, .android] } ?? [.ios] }
 
     /// Whether a newer push of this name that covers this audience may supersede the unsent rest of this one.
     public var isSupersedable: Bool { event == .update && alert == nil && options.conflate }

@@ -88,6 +88,24 @@ public struct TokenPage: Sendable {
         bytes.append(contentsOf: token)
     }
 
+    /// Replaces an entry's token: it and its channel move to the end of the buffer.
+    public mutating func setToken(_ index: Int, _ token: [UInt8]) {
+        let channel = Array(channel(index))
+        (entries[index].offset, entries[index].tokenLength) = (UInt32(bytes.count), UInt16(token.count))
+        bytes += channel + token
+    }
+
+    /// Adds the entries of another page.
+    public mutating func append(_ other: TokenPage) {
+        let start = UInt32(bytes.count)
+        bytes += other.bytes
+        entries += other.entries.map { entry in
+            var entry = entry
+            entry.offset += start
+            return entry
+        }
+    }
+
     /// Visits each channel in its stored form, in order. The bytes are valid during the call.
     public func forEachChannel(_ body: (UnsafeRawBufferPointer) -> Void) {
         bytes.withUnsafeBytes { bytes in
@@ -97,6 +115,11 @@ public struct TokenPage: Sendable {
 
     public func channel(_ index: Int) -> ArraySlice<UInt8> { bytes[entries[index].channelRange] }
     public func token(_ index: Int) -> ArraySlice<UInt8> { bytes[entries[index].tokenRange] }
+
+    /// The entry's token as its place keeps it (`PushToken.ofChannel`).
+    public func keptToken(_ index: Int) -> [UInt8] {
+        entries[index].platform.hasOneAddress ? PushToken.ofChannel : Array(token(index))
+    }
 
     public subscript(route index: Int) -> Entry.Route {
         get { entries[index].route }

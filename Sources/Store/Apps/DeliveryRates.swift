@@ -17,6 +17,20 @@ public struct DeliveryRate: Sendable, Hashable {
     public var slice: Int { max(1, min(ofApp == 0 ? .max : ofApp, ofPush == 0 ? .max : ofPush) / 4) }
 }
 
+/// The pace that a platform wants of all workers of an app together. After a rest the rate rises from a sixtieth to the
+/// whole.
+public struct PlatformPace: Sendable, Hashable {
+    public var perSecond: Int
+    /// How long the rate rises.
+    public var rise: Duration
+    /// How long nothing is sent before the rate rises again.
+    public var rest: Duration
+
+    public init(perSecond: Int, rise: Duration, rest: Duration) {
+        (self.perSecond, self.rise, self.rest) = (perSecond, rise, rest)
+    }
+}
+
 /// The turns in which workers send. A worker takes one for a page, never for a token (docs/adr/0030-delivery-rate.md).
 public struct DeliveryRates: Sendable {
     let redis: RedisClient
@@ -29,14 +43,33 @@ public struct DeliveryRates: Sendable {
     public func take(
         _ app: AppKey, _ push: PushID, tokens: Int, _ rate: DeliveryRate, horizon: Duration, reserve: Duration = .zero
     ) async throws(StoreError) -> (isTaken: Bool, wait: Duration) {
-        let (isTaken, wait) = try await redis.run(
-            Lua.deliveryTurn,
-            keys: [
+        try await take(
+            [
                 "appTurn": keys.deliveryTurn(app), "pushTurn": keys.deliveryTurn(app, push),
                 "reserveTurn": keys.reservedTurn(app),
             ],
+            tokens, rate, nil, horizon: horizon, reserve: reserve)
+    }
+
+    /// Takes a turn at a platform, for all of the app's pushes.
+    public func take(
+        _ key: AppPlatform, tokens: Int, _ pace: PlatformPace, horizon: Duration
+    ) async throws(StoreError) -> (isTaken: Bool, wait: Duration) {
+        let turn = keys.deliveryTurn(key)
+        return try await take(
+            ["appTurn": turn, "pushTurn": turn, "reserveTurn": keys.reservedTurn(key)], tokens,
+            DeliveryRate(ofApp: pace.perSecond, ofPush: 0), pace, horizon: horizon, reserve: .zero)
+    }
+
+    private func take(
+        _ turns: KeyValuePairs<String, RedisKey>, _ tokens: Int, _ rate: DeliveryRate?, _ pace: PlatformPace?,
+        horizon: Duration, reserve: Duration
+    ) async throws(StoreError) -> (isTaken: Bool, wait: Duration) {
+        let (isTaken, wait) = try await redis.run(
+            Lua.deliveryTurn, keys: turns,
             [
-                "tokens": .int(tokens), "ofApp": .int(rate.ofApp), "ofPush": .int(rate.ofPush),
+                "tokens": .int(tokens), "ofApp": .int(rate?.ofApp ?? 0), "ofPush": .int(rate?.ofPush ?? 0),
+                "rise": .int(pace?.rise.milliseconds ?? 0), "quiet": .int(pace?.rest.milliseconds ?? 0),
                 "horizon": .int(horizon.milliseconds), "reserve": .int(reserve.milliseconds),
             ]
         ).values(.flag("turn"), .integer("wait"))

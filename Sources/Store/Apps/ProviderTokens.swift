@@ -1,16 +1,30 @@
 public import LiveActivity
 import Redis
 
-/// The provider token (JWT) that all workers of an app share. So ten workers are one sender for APNs and do not renew
-/// ten times. The stored value is a bearer token: it can send this app's pushes for less than an hour.
+/// The bearer token that all workers of an app share for a platform: APNs's provider token (JWT), or an access token of
+/// Google. So ten workers are one sender for APNs and do not renew ten times. The stored value can send this app's
+/// pushes for an hour at most.
 public struct ProviderTokens: Sendable {
-    /// A younger token is shared. It is below the age of renewal, so no new worker begins with a token that soon ends.
-    static let replacedAfter: Duration = .seconds(25 * 60)
-    /// Apple: no more than one renewal in 20 minutes.
-    static let leastAfterRefusal: Duration = .seconds(20 * 60)
+    /// How long a token is shared.
+    public struct Rule: Sendable, Hashable {
+        /// Seconds. A younger token is shared.
+        var replacedAfter: Int
+        /// Seconds for which a token stays that replaced a refused one.
+        var leastAfterRefusal: Int
+
+        public init(replacedAfter: Int, leastAfterRefusal: Int) {
+            (self.replacedAfter, self.leastAfterRefusal) = (replacedAfter, leastAfterRefusal)
+        }
+
+        /// A token is shared below its age of renewal, so no new worker begins with a token that soon ends. Apple wants
+        /// no more than one renewal in 20 minutes.
+        public static let apns = Rule(replacedAfter: 25 * 60, leastAfterRefusal: 20 * 60)
+    }
+
     /// How far another worker's measurement of Redis's clock may be ahead.
     static let tolerance: Duration = .seconds(60)
-    static let life: Duration = .seconds(40 * 60)
+    /// How long a token is kept that nobody asks for, beyond the age of its replacement.
+    static let spare: Duration = .seconds(15 * 60)
 
     let redis: RedisClient
     let keys: Keyspace
@@ -20,18 +34,20 @@ public struct ProviderTokens: Sendable {
     ///   - key: names the signing key. Tokens of different keys are kept apart. It is no secret.
     ///   - candidate: nil if the caller may not make a token.
     ///   - refused: the token that APNs called expired, if any.
-    ///   - now: seconds since 1970 by Redis's clock as the caller measured it, when the candidate was signed.
+    ///   - now: seconds since 1970 by Redis's clock as the caller measured it.
     /// - Returns: nil if there is no token and none may be made.
     public func agree(
-        _ app: AppKey, key: String, candidate: ProviderToken?, refused: ProviderToken?, now: Int
+        _ app: AppKey, key: String, candidate: ProviderToken?, refused: ProviderToken?, now: Int,
+        _ rule: Rule = .apns
     ) async throws(StoreError) -> ProviderToken? {
         let reply = try await redis.run(
             Lua.providerToken, keys: ["jwt": keys.providerToken(app, key)],
             [
-                "candidate": .string(candidate?.jwt ?? ""), "now": .int(now), "refused": .string(refused?.jwt ?? ""),
-                "replacedAfter": .int(Self.replacedAfter.components.seconds),
-                "leastAfterRefusal": .int(Self.leastAfterRefusal.components.seconds),
-                "tolerance": .int(Self.tolerance.components.seconds), "life": .int(Self.life.milliseconds),
+                "candidate": .string(candidate?.jwt ?? ""), "issued": .int(candidate?.issuedAt ?? now),
+                "now": .int(now), "refused": .string(refused?.jwt ?? ""), "replacedAfter": .int(rule.replacedAfter),
+                "leastAfterRefusal": .int(rule.leastAfterRefusal),
+                "tolerance": .int(Self.tolerance.components.seconds),
+                "life": .int(Duration.seconds(rule.replacedAfter).milliseconds + Self.spare.milliseconds),
             ])
         guard !reply.isNil else { return nil }
         let (jwt, issuedAt) = try reply.values(.string("jwt"), .integer("issue time"))

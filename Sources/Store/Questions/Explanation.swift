@@ -31,6 +31,8 @@ public struct Explanation: Sendable {
     /// Frequent pushes are switched off on the device.
     public var isInfrequent = false
     public var quarantine: QuarantineMark?
+    /// Why nothing can be sent to it, though it follows.
+    public var unreachable: Unreachable?
     public var waiting: Waiting?
     /// An `end` for everyone closed the name. Updates are refused until it is opened again.
     public var nameHasEnded = false
@@ -49,7 +51,8 @@ public struct Explanation: Sendable {
 
     /// Whether an update for everyone, published now, would be sent to the channel.
     public var getsNextUpdate: Bool {
-        presence == .follows && quarantine == nil && !nameHasEnded && pausedSince == nil && hasWorker
+        presence == .follows && quarantine == nil && unreachable == nil && !nameHasEnded && pausedSince == nil
+            && hasWorker
     }
 }
 
@@ -86,7 +89,8 @@ extension Store {
         }
         if case let entry?? = entries.first {
             explanation.presence = .follows
-            explanation.isInfrequent = entry.isInfrequent
+            explanation.unreachable = try await tokens.unreachable(app, entry.platform, stored)
+            explanation.isInfrequent = entry.isInfrequent && !entry.platform.hasOneAddress
             let mark = marked.flatMap { QuarantineMark(storedValue: $0) }
             explanation.quarantine = mark?.token == entry.token ? mark : nil
             var marks: Set<SendBlock> = []
@@ -94,7 +98,7 @@ extension Store {
             if explanation.quarantine != nil { marks.insert(.quarantined) }
             if elsewhere == OtherEnvironment.hash(entry.token)[...] { marks.insert(.elsewhere) }
             explanation.following = Following(
-                place: .activity(name), token: entry.token, registeredAt: entry.registeredAt,
+                place: .activity(name), token: entry.token, platform: entry.platform, registeredAt: entry.registeredAt,
                 startedAt: entry.startedAt, marks: marks)
         } else {
             explanation.presence = try await tokens.past(place, stored)

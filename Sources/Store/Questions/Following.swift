@@ -4,6 +4,7 @@ public import LiveActivity
 public struct Following: Sendable, Hashable {
     public var place: TokenPlace
     public var token: [UInt8]
+    public var platform: Platform
     /// Epoch ms.
     public var registeredAt: Int64
     public var startedAt: Int64
@@ -37,7 +38,8 @@ extension Store {
             let marks = try await tokens.marks(app, place, page, counts, for: event)?[0] ?? []
             live.append(
                 Following(
-                    place: place, token: Array(page.token(0)), registeredAt: entry.registeredAt,
+                    place: place, token: Array(page.token(0)), platform: entry.platform,
+                    registeredAt: entry.registeredAt,
                     startedAt: entry.startedAt, marks: marks))
         }
         return (live, former)

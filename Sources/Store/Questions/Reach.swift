@@ -16,25 +16,34 @@ extension Store {
     public func reach(
         _ app: AppKey, _ publish: Publish, until deadline: ContinuousClock.Instant
     ) async throws(StoreError) -> Reach {
-        let isStart = publish.event == .start
-        let place: TokenPlace = isStart ? .startTokens(of: publish.attributesType ?? "") : .activity(publish.name)
         var reach = Reach()
-        var position = ScanPosition.start
-        while position < .end {
-            if ContinuousClock.now >= deadline || Task.isCancelled {
-                reach.isComplete = false
-                break
+        for place in publish.places {
+            var position = ScanPosition.start
+            while position < .end {
+                if ContinuousClock.now >= deadline || Task.isCancelled {
+                    reach.isComplete = false
+                    return reach
+                }
+                let (page, next) = try await tokens.page(
+                    app, place, from: position, to: .end, limit: Self.tokensOfPage)
+                let audience = try await channels.filter(app, page, publish.audience)
+                reach.tokens += audience.count
+                if publish.event == .start, !publish.options.restart, !audience.isEmpty {
+                    let starting = (0..<audience.count).map { Array(audience.channel($0)) }
+                    reach.tokens -= try await tokens.lookup(app, .activity(publish.name), starting).page.count
+                }
+                position = next
             }
-            let (page, next) = try await tokens.page(
-                app, place, from: position, to: .end, limit: Self.tokensOfPage)
-            let audience = try await channels.filter(app, page, publish.audience)
-            reach.tokens += audience.count
-            if isStart, !publish.options.restart, !audience.isEmpty {
-                let starting = (0..<audience.count).map { Array(audience.channel($0)) }
-                reach.tokens -= try await tokens.lookup(app, .activity(publish.name), starting).page.count
-            }
-            position = next
         }
         return reach
+    }
+}
+
+extension Publish {
+    /// Where the tokens are that it goes to.
+    fileprivate var places: [TokenPlace] {
+        guard event == .start else { return [.activity(name)] }
+        return (android?.isAlone == true ? [] : [.startTokens(of: attributesType ?? "")])
+            + (android == nil ? [] : [.addresses(on: .android)])
     }
 }

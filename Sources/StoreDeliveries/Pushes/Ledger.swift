@@ -11,6 +11,10 @@ public import StoreGround
     public var state: PushState
     public var expanded = false
     public var outcomes = Outcomes()
+    /// The part of them on each platform that counts apart.
+    var apart: [Platform: Outcomes] = [:]
+    /// The platforms whose devices it was for.
+    public var platforms: [Platform] = [.ios]
     public var retries = 0
     public var duplicatesPossible = 0
     /// Targets that got the push at priority 5 although 10 was asked for, because the budget was used up.
@@ -57,6 +61,12 @@ extension Ledger {
         func count(_ field: String) -> Int { fields.number(field) ?? 0 }
         outcomes.targets = count("targets")
         for field in SettledField.allCases { outcomes[field] = count(field.rawValue) }
+        platforms = record.platforms
+        for platform in Platform.all where platform.countsApart {
+            var part = Outcomes(targets: count(Self.field("targets", platform)))
+            for field in SettledField.allCases { part[field] = count(Self.field(field.rawValue, platform)) }
+            if part != Outcomes() { apart[platform] = part }
+        }
         (retries, duplicatesPossible) = (count("retries"), count("duplicates"))
         (demoted, late, stale) = (count("demoted"), count("late"), count("stale_tokens"))
         supersededBy = fields.text("superseded_by").flatMap { PushID($0) }
@@ -78,11 +88,32 @@ extension Ledger {
 }
 
 extension Ledger {
+    /// The field of a count on one platform.
+    static func field(_ field: String, _ platform: Platform) -> String {
+        platform.countsApart ? "\(field)@\(platform.code)" : field
+    }
+
+    /// The outcomes on each platform. Together they are the sum. Empty: the push was for one platform, the first.
+    public var byPlatform: [Platform: Outcomes] {
+        if platforms == [.ios], apart.isEmpty { return [:] }
+        var (found, rest) = ([Platform: Outcomes](), outcomes)
+        for platform in Platform.all where platform.countsApart {
+            var part = apart[platform] ?? Outcomes()
+            part.targets = max(part.targets, part.settled)
+            if outcomes.pending == 0 { part.settleRest(of: rest) }
+            rest -= part
+            if part != Outcomes() || platforms.contains(platform) { found[platform] = part }
+        }
+        if rest != Outcomes() || platforms.contains(.ios) { found[.ios] = rest }
+        return found
+    }
+
     /// The ledger as the API answers it and as outgoing events tell it.
     public var answer: LedgerAnswer {
         LedgerAnswer(
             pushID: id.description, name: name.rawValue, event: event.rawValue, priority: priority.rawValue,
-            state: state.rawValue, expanded: expanded, outcomes: outcomes, retries: retries,
+            state: state.rawValue, expanded: expanded, outcomes: outcomes,
+            platforms: byPlatform.isEmpty ? nil : PlatformOutcomesAnswer(byPlatform), retries: retries,
             duplicatesPossible: duplicatesPossible, demoted: demoted, late: late,
             stale: event == .start ? stale : nil, automatic: isAutomatic ? true : nil, test: isTest ? true : nil,
             broadcast: broadcast?.answer,
@@ -127,6 +158,17 @@ public enum PushState: String, Sendable, Hashable, CaseIterable {
         switch self {
         case .scheduled, .queued, .sending: false
         case .done, .failed, .superseded, .expired, .cancelled: true
+        }
+    }
+}
+
+extension Outcomes {
+    /// A script that stops a push counts those that wait for it without a look at their platforms. Once the push is
+    /// final, the part's targets without an outcome are among these.
+    fileprivate mutating func settleRest(of sum: Outcomes) {
+        for field in [SettledField.superseded, .expired, .failed, .skipped, .delivered, .pruned] {
+            let most = sum[field] - self[field]
+            if most > 0 { self[field] += min(most, max(0, pending)) }
         }
     }
 }

@@ -11,6 +11,11 @@ public struct PushRecord: Sendable {
     public var isSupersedable: Bool
     /// An `end` without a content state.
     public var isStateless = false
+    /// As accepted, epoch seconds.
+    public var timestamp = 0
+    /// On platforms whose devices order states by seconds: a second that rises with each sent state of the name. Nil:
+    /// `timestamp` is used.
+    public var second: Int?
     /// Epoch seconds; nil = none given. 0 = try once.
     public var expiry: Int?
     /// Epoch milliseconds after which no token is tried. Fixed at acceptance: `expiry`, or else the life of the event.
@@ -19,6 +24,8 @@ public struct PushRecord: Sendable {
     public var createdAt: Int64
     public var state: PushState
     public var payload: [UInt8]
+    /// What Android devices show. Nil: the push is not for them.
+    public var android: AndroidContent?
     /// The push goes out at priority 5 although 10 was asked for, because the hour's budget is used up.
     public var isDemoted = false
     /// The push is in the broadcast queue of its name.
@@ -70,20 +77,40 @@ public struct PushRecord: Sendable {
     package func isBefore(card began: Int64, _ closed: Int) -> Bool {
         sequence < closed || event == .end && createdAt <= began
     }
-    /// For a start: where its tokens are registered. Nil: the push goes to the name's tokens.
+    /// For a start: where APNs's tokens for it are registered. Nil: the push goes to the name's tokens.
     public var startTokens: TokenPlace? { event == .start ? .startTokens(of: attributesType ?? "") : nil }
+    /// For a start: all places of its tokens. Empty: the push goes to the name's tokens.
+    public var startPlaces: [TokenPlace] {
+        guard event == .start else { return [] }
+        return (android?.isAlone == true ? [] : [.startTokens(of: attributesType ?? "")])
+            + (android == nil ? [] : [.addresses(on: .android)])
+    }
+    /// The platforms whose devices the push is for.
+    var platforms: [Platform] { android.map { $0.isAlone ? [.android] : [.ios, .android] } ?? [.ios] }
+    public var isForSeveral: Bool { platforms.count > 1 }
+    /// Whether the push has a content for devices on the platform.
+    public func isFor(_ platform: Platform) -> Bool {
+        platform == .android ? android != nil : android?.isAlone != true
+    }
+    private var content: PushContent {
+        get { PushContent(payload: payload, android: android) }
+        set { (payload, android) = (newValue.payload, newValue.android) }
+    }
 }
 
 extension PushRecord {
     /// Reads a lone push, as most pushes are.
     init(_ lone: LonePush) throws(StoreError) {
         guard let priority = lone.number(.prio).flatMap(PushPriority.init(rawValue:)), let sequence = lone.number(.seq),
-            let createdAt = lone.number(.created), let deadline = lone.number(.until)
+            let createdAt = lone.number(.created), let deadline = lone.number(.until),
+            let timestamp = lone.number(.ts)
         else { throw .corrupt("lone push") }
         self.init(
             id: lone.id, event: .update, priority: priority, audience: .all, sequence: sequence,
-            isSupersedable: lone.text(.sup) != nil, expiry: lone.number(.expiry), deadline: Int64(deadline),
-            createdAt: Int64(createdAt), state: lone.isSent ? .sending : .queued, payload: Array(lone.payload))
+            isSupersedable: lone.text(.sup) != nil, timestamp: timestamp, expiry: lone.number(.expiry),
+            deadline: Int64(deadline),
+            createdAt: Int64(createdAt), state: lone.isSent ? .sending : .queued, payload: [])
+        content = PushContent(stored: lone.payload)
         traceparent = lone.text(.tp)
     }
 
@@ -93,14 +120,17 @@ extension PushRecord {
             let audience = fields.bytes("aud").flatMap({ Audience(encoded: $0) }),
             let sequence = fields.number("seq"), let createdAt = fields.number("created"),
             let state = fields.text("state").flatMap(PushState.init(rawValue:)),
-            let deadline = fields.number("until"), let payload = fields.bytes("payload")
+            let deadline = fields.number("until"), let payload = fields.bytes("payload"),
+            let timestamp = fields.number("ts")
         else { throw .corrupt("push record") }
         self.init(
             id: id, event: event, priority: priority, audience: audience, sequence: sequence,
-            isSupersedable: fields.text("sup") != nil, expiry: fields.number("expiry"), deadline: Int64(deadline),
-            createdAt: Int64(createdAt), state: state, payload: Array(payload),
+            isSupersedable: fields.text("sup") != nil, timestamp: timestamp, expiry: fields.number("expiry"),
+            deadline: Int64(deadline),
+            createdAt: Int64(createdAt), state: state, payload: [],
             isDemoted: fields.text("demote") == "all",
             awaitsBroadcast: fields.text("bc") == PushBroadcast.State.waiting.rawValue)
+        content = PushContent(stored: payload)
         attributesType = fields.text("type")
         let start = StartOptions(stored: fields.text("restart"))
         (restarts, respectsDismissal) = (start.contains(.restart), start.contains(.respectDismissal))
@@ -113,7 +143,7 @@ extension PushRecord {
         sweptNotes = fields.number("notes")
         isStateless = fields.text("bare") == "1"
         cutoff = fields.number("cutoff").map { Int64($0) }
-        shown = fields.bytes("shown").map { Array($0) }
+        shown = fields.bytes("shown").map { PushContent(stored: $0).payload }
         inputChannel = fields.text("input").flatMap { try? BroadcastChannelID($0) }
     }
 }

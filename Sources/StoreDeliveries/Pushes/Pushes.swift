@@ -51,7 +51,7 @@ public struct Pushes: Sendable {
     /// 4. In a cluster, the wake-up.
     /// - Parameters:
     ///   - id: to commit the same id again changes nothing and gets the same answer.
-    ///   - payload: as `APNsWire.Payload` renders it.
+    ///   - payload: `PushContent.stored`, with the payload that `APNsWire.Payload` renders.
     ///   - timestampOffset: position of the timestamp's ten digits in the payload.
     ///   - isRepeatable: another process may commit the same id, now or earlier.
     ///   - bounds: if the queues are full, only a push that supersedes a waiting one is accepted.
@@ -217,7 +217,7 @@ public struct Pushes: Sendable {
         let flags =
             digits(
                 publish.isSupersedable, publish.event == .end && publish.contentState == nil,
-                payload.count > Publish.maximumTokenPayload, publish.isDemotable)
+                PushContent.payloadBytes(stored: payload) > Publish.maximumTokenPayload, publish.isDemotable)
             + StartOptions(publish.options).stored
             + digits(isFull, asks, telling.contains(app), publish.options.trace != nil)
         return RedisCommand(
@@ -235,7 +235,7 @@ public struct Pushes: Sendable {
                 "offset": .int(timestampOffset), "flags": .string(flags + (publish.publisher?.stored ?? "")),
                 "expiry": optional(publish.options.expiry),
                 "life": .int((publish.life ?? publish.event.life).milliseconds),
-                "attributesType": .string(publish.attributesType ?? ""),
+                "attributesType": .string(publish.startType ?? ""),
                 "stale": optional(publish.event == .start ? publish.staleDate : nil),
                 "traceparent": .string(publish.traceparent ?? ""), "cutoff": optional(cutoff),
                 "mostUnswept": .int(Self.mostUnswept), "retention": .int(keys.retention),
@@ -344,6 +344,13 @@ public struct Pushes: Sendable {
     /// The name of a push, if the push belongs to this app.
     package func name(of id: PushID, _ app: AppKey) async throws(StoreError) -> ActivityName? {
         try await index.name(of: id, app)
+    }
+}
+
+extension Publish {
+    /// Of a start: the type at which its tokens are registered.
+    fileprivate var startType: String? {
+        event == .start && android?.isAlone == true ? TokenPlace.addressesType(.android) : attributesType
     }
 }
 

@@ -28,7 +28,7 @@ public enum Begun: Sendable {
     /// Its shards are finished. Claim the catch-up.
     case catchUp
     /// Put these shards into the stream, then call `markPlanned`.
-    case plan(PushRecord, shards: Int)
+    case plan(PushRecord, [WorkItem.Part])
     /// Another worker has the lease.
     case held
     /// The update waits this long for the end of the name's interval. It may be superseded until then.

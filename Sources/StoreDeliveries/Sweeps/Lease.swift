@@ -13,6 +13,7 @@ public struct Lease: Sendable, Hashable {
     /// The positions that the shard covers; empty if the part is no shard.
     public var bounds: Range<ScanPosition> {
         guard case .shard(let index, let count) = part else { return .start ..< .start }
+        if part.isForOtherPlatforms { return .start ..< .end }
         let width = ScanPosition.end.rawValue / UInt64(count)
         return ScanPosition(UInt64(index) * width)..<ScanPosition(UInt64(index + 1) * width)
     }

@@ -75,7 +75,9 @@ public struct RetrySettlement: Sendable {
         finished[field] += 1
         if isGivenUp || field == .expired { givenUp.insert(waiting.push) }
         if field == .expired { expired[waiting.push, default: 0] += 1 }
-        add("pop", waiting, [.string(field.rawValue), .string(reason), isGivenUp ? "1" : isStale ? "2" : "0"])
+        let kept = isGivenUp ? "1" : isStale ? "2" : "0"
+        let platform = waiting.platform.countsApart ? "\(waiting.platform.code)" : ""
+        add("pop", waiting, [.string(field.rawValue), .string(reason), .string(kept + platform)])
     }
 
     /// The push is final and has counted the channel. It only leaves the retry queue.

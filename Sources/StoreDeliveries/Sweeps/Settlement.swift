@@ -13,6 +13,8 @@ public struct Settlement: Sendable {
         get { outcomes.targets }
         set { outcomes.targets = newValue }
     }
+    /// The part of them on each platform that counts apart.
+    public private(set) var apart: [Platform: Outcomes] = [:]
     public var retries = 0
     public var duplicatesPossible = 0
     /// Targets that got the push at priority 5 because of the budget.
@@ -37,7 +39,14 @@ public struct Settlement: Sendable {
     private var joins: [[RedisArgument]] = []
 
     public init(range: Range<ScanPosition>) { self.range = range }
-    public mutating func count(_ field: SettledField, _ number: Int = 1) { outcomes[field] += number }
+    public mutating func count(_ field: SettledField, _ number: Int = 1, on platform: Platform = .ios) {
+        outcomes[field] += number
+        if platform.countsApart, number != 0 { apart[platform, default: Outcomes()][field] += number }
+    }
+    public mutating func count(targets: Int, on platform: Platform = .ios) {
+        outcomes.targets += targets
+        if platform.countsApart, targets != 0 { apart[platform, default: Outcomes()].targets += targets }
+    }
     public mutating func count(error reason: String) { errors[reason, default: 0] += 1 }
 
     /// A token of the page that is dead or got its `end`. It is counted when its removal is confirmed.
@@ -82,19 +91,20 @@ public struct Settlement: Sendable {
     }
 
     /// Channels of the page whose tokens are quarantined. Nothing was sent to them.
-    public mutating func addQuarantined(_ number: Int) {
+    public mutating func addQuarantined(_ number: Int, on platform: Platform = .ios) {
         if number == 0 { return }
-        targets += number
-        count(.failed, number)
+        count(targets: number, on: platform)
+        count(.failed, number, on: platform)
         errors["Quarantined", default: 0] += number
     }
 
-    /// Channels of the page to which a start does not go, because they follow already or an `end` was accepted since.
+    /// Channels of the page that get nothing: a start finds that they follow already or that an `end` was accepted
+    /// since, or they cannot be reached.
     /// - Parameter reason: counted too, if given
-    public mutating func addSkipped(_ number: Int, reason: String? = nil) {
+    public mutating func addSkipped(_ number: Int, reason: String? = nil, on platform: Platform = .ios) {
         if number == 0 { return }
-        targets += number
-        count(.skipped, number)
+        count(targets: number, on: platform)
+        count(.skipped, number, on: platform)
         if let reason { errors[reason, default: 0] += number }
     }
 
@@ -116,8 +126,12 @@ public struct Settlement: Sendable {
         func add(_ field: String, _ number: Int) {
             if number != 0 { arguments += ["add", .string(field), .int(number)] }
         }
-        add("targets", targets)
+        add("targets", outcomes.targets)
         for field in SettledField.allCases { add(field.rawValue, outcomes[field]) }
+        for (platform, outcomes) in apart {
+            add(Ledger.field("targets", platform), outcomes.targets)
+            for field in SettledField.allCases { add(Ledger.field(field.rawValue, platform), outcomes[field]) }
+        }
         add("retries", retries)
         add("duplicates", duplicatesPossible)
         add("demoted", demoted)
@@ -135,7 +149,8 @@ extension Ledger {
             createdAt: record.createdAt)
         expanded = true
         payloadBytes = record.payload.count
-        outcomes = settlement.outcomes
+        (outcomes, apart) = (settlement.outcomes, settlement.apart)
+        platforms = record.platforms
         (retries, duplicatesPossible) = (settlement.retries, settlement.duplicatesPossible)
         (demoted, stale, errors) = (settlement.demoted, settlement.stale, settlement.errors)
     }

@@ -104,11 +104,28 @@ extension SweepStore {
             // Requests that are over wait for the next look, so the caller must not take this one for the last.
             if due.isEmpty { return try await dueChannels(lease, tokens, now: now, limit: limit) }
         }
+        try await address(&due, lease.app, tokens)
         let behind = due.compactMap(\.nextPush)
         if behind.isEmpty { return due }
         let records = try await records(lease.app, lease.name, Set(due.map(\.push) + behind))
         for index in due.indices { due[index].takeNext(records) }
         return due
+    }
+
+    /// Gives followers their addresses, where these are kept with the channels.
+    private func address(
+        _ due: inout [WaitingChannel], _ app: AppKey, _ tokens: Tokens
+    ) async throws(StoreError) {
+        let indices = due.indices.filter { due[$0].platform.hasOneAddress && due[$0].token != nil }
+        for (platform, indices) in Dictionary(grouping: indices, by: { due[$0].platform }) {
+            let found = try await tokens.addresses(app, platform, indices.map { due[$0].channel })
+            for (index, address) in zip(indices, found) {
+                switch address {
+                case .success(let bytes): due[index].token = bytes
+                case .failure(let reason): due[index].unreachable = reason.value
+                }
+            }
+        }
     }
 
     public func settle(

@@ -59,25 +59,29 @@ extension SweepStore {
     public func starts(
         _ lease: Lease, _ tokens: Tokens, _ waiting: [WaitingChannel], of start: PushRecord
     ) async throws(StoreError) -> (channels: [WaitingChannel], isClosed: Bool) {
-        guard let starts = start.startTokens else { return (waiting, false) }
-        let place = keys.place(lease.app, starts)
+        if start.startPlaces.isEmpty { return (waiting, false) }
         let channels = waiting.map(\.channel)
         let fields = channels.map { RedisArgument.bytes($0) }
-        let (entries, _, marks) = try await tokens.lookup(
-            place, channels,
-            and: [keys.quarantine(place.tag), keys.otherEnvironment(place.tag)].map {
-                RedisCommand("HMGET", $0, fields)
-            })
-        let (quarantined, elsewhere) = try marks.values(.array("quarantine"), .array("other environment"))
+        var found = waiting
+        for starts in start.startPlaces {
+            let place = keys.place(lease.app, starts)
+            let (entries, _, marks) = try await tokens.lookup(
+                place, channels,
+                and: [keys.quarantine(place.tag), keys.otherEnvironment(place.tag)].map {
+                    RedisCommand("HMGET", $0, fields)
+                })
+            let (quarantined, elsewhere) = try marks.values(.array("quarantine"), .array("other environment"))
+            for reply in marks {
+                try StoreError.check(reply.count, of: "HMGET", is: channels.count)
+            }
+            // A channel is an install on one platform, so it is in one of the places.
+            for (index, entry) in entries.enumerated() where entry != nil || starts == start.startPlaces.first {
+                try found[index].take(entry, quarantine: quarantined[index], elsewhere: elsewhere[index])
+                found[index].unreachable = entry?.unreachable
+            }
+        }
         let meta = keys.name(keys.tag(lease.app, lease.name))
         let over = try await redis.run("HGET", meta, "over").optionalNumber() ?? 0
-        for reply in marks {
-            try StoreError.check(reply.count, of: "HMGET", is: channels.count)
-        }
-        var found = waiting
-        for (index, entry) in entries.enumerated() {
-            try found[index].take(entry, quarantine: quarantined[index], elsewhere: elsewhere[index])
-        }
         if start.respectsDismissal {
             // As for a page of a sweep: the user may have dismissed the card while the start waited.
             let facts = try await startFacts(lease.app, lease.name, tokens, channels, of: start)

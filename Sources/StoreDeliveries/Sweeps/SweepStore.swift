@@ -62,7 +62,8 @@ public struct SweepStore: Sendable {
                 (push, buckets) = (other, "")
             case "starts": buckets = try await startBuckets(app, try reply.last(.string("attributes type")))
             case "plan":
-                return (.plan(try await record(tag, push), shards: try reply.last(.integer("shards"))), push)
+                let (shards, isSplit) = try reply.all(.integer("shards"), .flag("split"))
+                return (.plan(try await record(tag, push), WorkItem.Part.shards(shards, isSplit: isSplit)), push)
             case "claimed":
                 let part = WorkItem.Part.shard(index: 0, count: 1)
                 let claim = try claimed(&reply) { epoch in
@@ -252,7 +253,7 @@ public struct SweepStore: Sendable {
         let (fields, now) = try await redis.run([RedisCommand("HGETALL", tasks), RedisCommand("TIME", near: tasks)])
             .values(.hash("tasks"), .redisTime("time"))
         guard let count = fields.number("shards"), (2...1 << 16).contains(count) else { return [] }
-        return (0..<count).map { WorkItem.Part.shard(index: $0, count: count) }.filter { part in
+        return WorkItem.Part.shards(count, isSplit: fields.text("split") == "1").filter { part in
             // A deadline that is further away than the lease lasts is of another Redis, whose clock ran ahead.
             let left = (fields.number("\(part.text):d") ?? 0) - Int(now)
             let isHeld = left >= 0 && left <= fields.number("\(part.text):l") ?? left

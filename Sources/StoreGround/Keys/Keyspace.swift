@@ -75,6 +75,8 @@ public struct Keyspace: Sendable {
     package func catchUp(_ tag: String) -> RedisKey { key("k", tag) }
     /// Channels whose card began after an `end` of the name was accepted, by that time (epoch ms).
     package func newFollowers(_ tag: String) -> RedisKey { key("y", tag) }
+    /// The seconds of the newest pushes (`push-second`).
+    package func seconds(_ tag: String) -> RedisKey { key("s", tag) }
     /// The newest states by audience.
     package func contentStates(_ tag: String) -> RedisKey { key("v", tag) }
     /// Late joiners, with the last sequence number that they missed.
@@ -120,6 +122,11 @@ public struct Keyspace: Sendable {
     /// When the next tokens of an app, and of one of its pushes, may go out, if there is a cap.
     package func deliveryTurn(_ app: AppKey) -> RedisKey { key("turn:{\(app)}") }
     package func deliveryTurn(_ app: AppKey, _ push: PushID) -> RedisKey { key("turn:{\(app)}:\(push)") }
+    /// The same for an app on a platform with a pace of its own.
+    package func deliveryTurn(_ key: AppPlatform) -> RedisKey { self.key("turn:{\(key.app)}@\(key.platform.code)") }
+    package func reservedTurn(_ key: AppPlatform) -> RedisKey {
+        self.key("turn:{\(key.app)}@\(key.platform.code):reserve")
+    }
     /// When the next page that has waited long may go ahead of the others.
     package func reservedTurn(_ app: AppKey) -> RedisKey { key("turn:{\(app)}:reserve") }
     package func alarm(_ app: AppKey) -> RedisKey { key("alarm:{\(app)}") }

@@ -14,7 +14,8 @@ extension TokenPlace {
 
     package init(stored text: String) throws(IdentifierError) {
         if let type = text.rest(behind: Self.startTokensPrefix) {
-            self = .startTokens(of: try checkedAttributesType(type))
+            self = .startTokens(of: type)
+            if addressPlatform == nil { _ = try checkedAttributesType(type) }
         } else {
             self = .activity(try ActivityName(text))
         }

@@ -8,7 +8,8 @@ public struct WorkItem: Sendable, Hashable {
         case name
         /// Begin the name's oldest unswept push, and add the shards again that no stream holds any more.
         case reconcile
-        /// One shard of a push that was divided into `count` shards, a power of two.
+        /// One shard of a push that was divided into `count` shards, a power of two. With `index` equal to `count` it
+        /// is the one for the followers on other platforms than the first, of all positions.
         case shard(index: Int, count: Int)
         /// The catch-up after a push's shards: channels that registered during the sweep.
         case catchUp
@@ -73,6 +74,15 @@ extension PushID {
 }
 
 extension WorkItem.Part {
+    /// All shards of a push. If it is split, there is one more for other platforms, the last.
+    package static func shards(_ count: Int, isSplit: Bool) -> [WorkItem.Part] {
+        (0..<(isSplit ? count + 1 : count)).map { .shard(index: $0, count: count) }
+    }
+
+    public var isForOtherPlatforms: Bool {
+        if case .shard(let index, let count) = self { index == count } else { false }
+    }
+
     /// `name`, `reconcile`, `3/8`, `c`, `r`, `b` or `l`. The fields of a push's tasks begin with the same text.
     package var text: String {
         switch self {
@@ -97,7 +107,7 @@ extension WorkItem.Part {
         default:
             let parts = text.split(separator: "/").compactMap { StoredNumber.read($0) }
             guard parts.count == 2, parts[1] > 0, parts[1].nonzeroBitCount == 1, parts[1] <= 1 << 16,
-                (0..<parts[1]).contains(parts[0])
+                (0...parts[1]).contains(parts[0])
             else { return nil }
             self = .shard(index: parts[0], count: parts[1])
         }

@@ -22,6 +22,7 @@ package enum Lua {
     package static let pushForget = script("push-forget")
     package static let pushBegin = script("push-begin")
     package static let pushReturn = script("push-return")
+    package static let pushSecond = script("push-second")
     package static let pushCancel = script("push-cancel")
     package static let indexPack = script("index-pack")
     package static let indexDrop = script("index-drop")

@@ -26,6 +26,7 @@ struct PageMembership {
     let count: Int
     var sets: [AudienceSet: PageBits] = [:]
     var channels: [ChannelID: PageBits] = [:]
+    var platforms: [Platform: PageBits] = [:]
 
     func matching(_ audience: Audience) -> PageBits {
         switch audience {
@@ -33,6 +34,7 @@ struct PageMembership {
         case .tag(let tag, let group): return sets[.tag(tag, group: group)] ?? PageBits(count: count)
         case .namedUser(let user): return sets[.namedUser(user)] ?? PageBits(count: count)
         case .channel(let id): return channels[id] ?? PageBits(count: count)
+        case .platform(let platform): return platforms[platform] ?? PageBits(count: count)
         case .or(let parts): return parts.reduce(into: PageBits(count: count)) { $0.formUnion(matching($1)) }
         case .and(let parts):
             return parts.reduce(into: PageBits(count: count, all: true)) { $0.formIntersection(matching($1)) }
@@ -43,18 +45,23 @@ struct PageMembership {
         }
     }
 
-    /// Finds the channels that the audience names, in one pass over the page.
+    /// Finds the channels and platforms that the audience names, in one pass over the page.
     mutating func look(for audience: Audience, in page: TokenPage) {
         var named: [ArraySlice<UInt8>: ChannelID] = [:]
+        var namesPlatform = false
         func visit(_ audience: Audience) {
             switch audience {
             case .channel(let id): named[id.stored[...]] = id
             case .or(let parts), .and(let parts): parts.forEach(visit)
             case .not(let part): visit(part)
+            case .platform: namesPlatform = true
             case .all, .tag, .namedUser: break
             }
         }
         visit(audience)
+        for (index, entry) in page.entries.enumerated() where namesPlatform {
+            platforms[entry.platform, default: PageBits(count: count)].insert(index)
+        }
         guard !named.isEmpty else { return }
         for index in 0..<page.count {
             if let id = named[page.channel(index)] { channels[id, default: PageBits(count: count)].insert(index) }

@@ -28,8 +28,8 @@ public struct TokenRemoval: Sendable, Hashable {
         self.platform = platform
     }
 
-    public init(channel: [UInt8], token: [UInt8], endedAt: Int64) {
-        self.init(channel: channel, token: token, deadSince: endedAt)
+    public init(channel: [UInt8], token: [UInt8], endedAt: Int64, platform: Platform = .ios) {
+        self.init(channel: channel, token: token, deadSince: endedAt, platform: platform)
         hasEnded = true
     }
 

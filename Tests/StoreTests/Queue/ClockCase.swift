@@ -214,7 +214,7 @@ struct ClockCase: Sendable, CustomTestStringConvertible, CustomStringConvertible
     ]
 
     /// A token may be ahead a little.
-    private static let refused = ProviderTokens.leastAfterRefusal + ProviderTokens.tolerance
+    private static let refused = .seconds(ProviderTokens.Rule.apns.leastAfterRefusal) + ProviderTokens.tolerance
 
     private static let limits: [ClockCase] = [
         ClockCase("requests of a caller", ["rate-take"], .milliseconds(100)) { fixture in

@@ -513,11 +513,13 @@ import Testing
         publish.options.after = .push(.random())
         publish.life = .seconds(90)
         publish.publisher = Publisher(credential: "master", address: "192.0.2.1")
-        // The sixteenth is `traceparent`: the request that made the schedule, and its trace, are over when it is due.
+        publish.android = AndroidContent(type: "match", contentState: RawJSON(checked: #"{"a":2}"#), dismissalDate: 4)
+        // The seventeenth is `traceparent`: the request that made the schedule, and its trace, are over when it is due.
         #expect(
-            Mirror(reflecting: publish).children.count == 16 && Mirror(reflecting: publish.options).children.count == 7)
+            Mirror(reflecting: publish).children.count == 17 && Mirror(reflecting: publish.options).children.count == 7)
         let schedule = Schedule(
-            id: .random(), publish: publish, payload: [0, 255], timestampOffset: 7, due: 4_102_444_800_000,
+            id: .random(), publish: publish, payload: PushContent(payload: [1, 255], android: publish.android).stored,
+            timestampOffset: 7, due: 4_102_444_800_000,
             createdAt: 9, label: "kick-off", posted: Array(#"{"p":1}"#.utf8))
         _ = try await fixture.store.schedules.create(fixture.app, [schedule])
         #expect(try await fixture.store.schedules.find(fixture.app, schedule.id) == schedule)

@@ -79,12 +79,13 @@ import Testing
         let fixture = try await PushFixture.start()
         try await fixture.track("match-1", count: 6_000)
         let id = try await fixture.accepted("match-1")
-        guard case (.plan(let record, let shards), id) = try await fixture.begin("match-1", id) else {
+        guard case (.plan(let record, let parts), id) = try await fixture.begin("match-1", id) else {
             Issue.record("not planned")
             return
         }
+        let shards = parts.count
         #expect(record.id == id && shards >= 2 && shards.nonzeroBitCount == 1)
-        guard case (.plan(_, shards), _) = try await fixture.begin("match-1", id, owner: "w2") else {
+        guard case (.plan(_, parts), _) = try await fixture.begin("match-1", id, owner: "w2") else {
             Issue.record("a planner that died must be repeated")
             return
         }

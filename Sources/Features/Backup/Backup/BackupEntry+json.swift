@@ -26,7 +26,7 @@ extension BackupEntry {
         case .place(let place, let buckets, let meta):
             return .fields([
                 "entry": "name", "app": app, "name": place.name.map(JSON.string),
-                "start_tokens": place.attributesType.map(JSON.string), "buckets": .integer(buckets),
+                "start_tokens": place.typeText.map(JSON.string), "buckets": .integer(buckets),
                 "meta": Self.object(meta),
             ])
         case .broadcast(let name, let fields):
@@ -36,7 +36,7 @@ extension BackupEntry {
         case .tokens(let place, let stored):
             return .fields([
                 "entry": "tokens", "app": app, "name": place.name.map(JSON.string),
-                "start_tokens": place.attributesType.map(JSON.string), "count": .integer(stored.count),
+                "start_tokens": place.typeText.map(JSON.string), "count": .integer(stored.count),
                 "records": .string(Base64.encode(stored.bytes)),
             ])
         case .channel(let channel):
@@ -74,7 +74,7 @@ extension BackupEntry {
         }
         func place() throws -> TokenPlace {
             if let type = try object["start_tokens"]?.string() {
-                return .startTokens(of: try checkedAttributesType(type))
+                return try TokenPlace(typeText: type)
             }
             return .activity(try ActivityName(try text("name")))
         }
@@ -118,5 +118,4 @@ extension BackupEntry {
 
 extension TokenPlace {
     fileprivate var name: String? { if case .activity(let name) = self { name.rawValue } else { nil } }
-    fileprivate var attributesType: String? { if case .startTokens(let type) = self { type } else { nil } }
 }

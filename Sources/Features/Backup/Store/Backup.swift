@@ -33,7 +33,7 @@ public struct Backup: Sendable {
         } while cursor != nil
         let types = try await readChannels(app, sink)
         for type in types.sorted() {
-            if let place = try? TokenPlace.startTokens(of: checkedAttributesType("\(type)")) {
+            if let place = try? TokenPlace(stored: TokenPlace.startTokens(of: "\(type)").stored) {
                 try await sink([.place(place, buckets: try await buckets(app, place), meta: [:])])
                 try await readTokens(app, place, from: .start, sink)
             }

@@ -1,33 +1,45 @@
 -- Gives a worker its turn to send tokens, so that all workers together keep to an app's rate and to that of a push.
 -- uses time, since
 -- keys appTurn, pushTurn: when the next tokens may go, µs since 1970, a point, and how far ahead that was when it was
---   stored, µs; absent = now
+--   stored, µs; for a rate that rises also a point, and when it began to, µs; absent = now
 -- key reserveTurn: the same of the turns that only pages have that waited long: a quarter of the app's rate
 -- argument tokens: how many the caller sends in its turn
 -- arguments ofApp, ofPush: tokens a second; 0 = no limit
+-- argument rise: ms in which the app's rate rises from a sixtieth to the whole after a rest; 0: it is always the whole
+-- argument quiet: ms without tokens after which the rate rises again
 -- argument horizon: ms; the caller gets no turn that is later than this
 -- argument reserve: ms; the caller has waited long, and may have a reserved turn that is not later than this. 0: it has not
 -- Returns {1, ms until the turn}, or {0, the same}: the caller has no turn and asks again.
 -- A worker that dies in its turn leaves a pause as long as the turn. A repeated call takes a second turn.
 local now = math.floor(redis_now() * 1000)
+ofApp, ofPush, rise, quiet = tonumber(ofApp), tonumber(ofPush), tonumber(rise) * 1000, tonumber(quiet) * 1000
 local function turn(key, rate)
-    local next, length = string.match(rate > 0 and redis.call('GET', key) or '', '^(%d+)%.(%d+)$')
-    return next and since(next - length, now) < math.huge and math.max(now, tonumber(next)) or now
+    local next, length, began = string.match(rate > 0 and redis.call('GET', key) or '', '^(%d+)%.(%d+)%.?(%d*)$')
+    local isKnown = next and since(next - length, now) < math.huge
+    if not isKnown or rise > 0 and now - next >= quiet then return now, now end
+    return math.max(now, tonumber(next)), tonumber(began) or now
 end
-local function take(key, rate, from)
+local function take(key, rate, from, began)
     if rate == 0 then return end
     local next = from + math.ceil(tokens * 1000000 / rate)
-    redis.call('SET', key, string.format('%.0f.%.0f', next, next - now), 'PX',
-        string.format('%.0f', (next - now) / 1000 + 1000))
+    local stored = string.format('%.0f.%.0f', next, next - now)
+    local kept = (next - now) / 1000 + 1000
+    if began then stored, kept = stored .. string.format('.%.0f', began), kept + quiet / 1000 end
+    redis.call('SET', key, stored, 'PX', string.format('%.0f', kept))
 end
-ofApp, ofPush = tonumber(ofApp), tonumber(ofPush)
-local forApp, forPush = turn(appTurn, ofApp), turn(pushTurn, ofPush)
+local forApp, began = turn(appTurn, ofApp)
+local forPush = turn(pushTurn, ofPush)
 local wait = math.ceil((math.max(forApp, forPush) - now) / 1000)
 if wait > tonumber(horizon) then
     local reserved = turn(reserveTurn, ofApp)
     if wait > tonumber(reserve) or reserved > now then return {0, wait} end
     take(reserveTurn, ofApp / 4, now)
 end
-take(appTurn, ofApp, forApp)
+if rise > 0 then
+    local share = math.min(1, math.max(1 / 60, (forApp - began) / rise))
+    take(appTurn, ofApp * share, forApp, began)
+else
+    take(appTurn, ofApp, forApp)
+end
 take(pushTurn, ofPush, forPush)
 return {1, wait}

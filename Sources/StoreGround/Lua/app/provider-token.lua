@@ -1,9 +1,9 @@
--- Gives the provider token that a signing key's workers share. Stores the caller's new one only if one is due.
+-- Gives the token that the workers of a signing key share. Stores the caller's new one only if one is due.
 -- key jwt: hash
 -- argument candidate: the caller's new token; '' = it may not make one
--- argument now: Redis's time as the caller measured it, seconds since 1970, when the new token was
---   signed
--- argument refused: the token that APNs called expired; '' = none
+-- argument issued: when the new token was signed, seconds since 1970
+-- argument now: Redis's time as the caller measured it, seconds since 1970
+-- argument refused: the token that the platform refused; '' = none
 -- argument replacedAfter: age (s) from which a token is replaced
 -- argument leastAfterRefusal: seconds for which a token stays that replaced a refused one
 -- argument tolerance: most seconds that a token may be signed ahead
@@ -21,6 +21,6 @@ if token then
     if token == refused and replacesRefused == '1' and isNew then return false end
 end
 if candidate == '' then return false end
-redis.call('HSET', jwt, 't', candidate, 'i', now, 'r', refused ~= '' and '1' or '0')
+redis.call('HSET', jwt, 't', candidate, 'i', issued, 'r', refused ~= '' and '1' or '0')
 redis.call('PEXPIRE', jwt, life)
-return {candidate, now}
+return {candidate, issued}

@@ -23,7 +23,8 @@
 --   {'starts', attributes type}: nothing was done. Call again with `startBuckets`.
 --   {'paced', ms left}: the push may be superseded until then. Put an entry for the name into the timer.
 --   {'planned'}: the push has begun, and its shards are in the stream.
---   {'plan', shards}: put the shards into the stream, then set w's `planned` (task-planned).
+--   {'plan', shards, split 0|1}: put the shards into the stream, then set w's `planned` (task-planned). split: with one
+--     more, for other platforms.
 --   {'catchUp'}: the shards are finished. Claim the catch-up.
 --   {'held', ms left}: another worker has the lease of the only shard, or of the catch-up.
 --   {'claimed', epoch, position, ahead, pending removals of other pushes, poison 0|1, lone, tokens}: it is shard 0/1.
@@ -106,22 +107,22 @@ if not active then
     begin_broadcast(bc, bt, w, id, push, set, retention)
 end
 
-local lease, shards, isPlanned, position, ahead, left, ownRemovals =
-    lease_of(w, '0/1:', 'shards', 'planned', '0/1:p', '0/1:a', 'left', 'owed')
+local lease, shards, isPlanned, position, ahead, left, ownRemovals, isSplit =
+    lease_of(w, '0/1:', 'shards', 'planned', '0/1:p', '0/1:a', 'left', 'owed', 'split')
 if not shards then
     -- `n` is `<buckets>:<fingerprint of the hash key>`, absent for one bucket. Only the number matters here.
     local count = isStart and startBuckets or redis.call('HGET', b, 'n') or '1'
     local buckets = tonumber(string.match(count, '^%d+')) or 1
-    shards = plan_shards(w, buckets, tonumber(leastBuckets), tonumber(mostShards), retention)
+    isSplit = (isStart or buckets >= tonumber(leastBuckets)) and is_for_several(p)
+    shards = plan_shards(w, buckets, tonumber(leastBuckets), tonumber(mostShards), retention, isSplit)
 end
 if left == '0' then
     local held = lease_left(w, 'c:', lease_of(w, 'c:'), now)
-    if held then return {'held', held} end
-    return {'catchUp'}
+    return held and {'held', held} or {'catchUp'}
 end
 if tonumber(shards) > 1 then
     if isPlanned then return {'planned'} end
-    return {'plan', tonumber(shards)}
+    return {'plan', tonumber(shards), isSplit and 1 or 0}
 end
 local held = lease_left(w, '0/1:', lease, now)
 if held then return {'held', held} end

@@ -47,6 +47,9 @@ for i = rest, #ARGV, 3 do
         local p, w = ps .. id_text(id), ws .. id_text(id)
         if redis.call('EXISTS', p) == 1 then
             redis.call('HINCRBY', p, outcome, 1)
+            -- The platform is behind the kind. That of code 0 has no counts of its own.
+            local platform = string.byte(value, 2) or 0
+            if platform > 0 then redis.call('HINCRBY', p, outcome .. '@' .. platform, 1) end
             if mark ~= '' then redis.call('HINCRBY', p, 'e:Quarantined', 1) end
             redis.call('HINCRBY', w, 'owed', -1)
             if outcome == 'pruned' then keep_pruned(id, channel_of(field), reason_of(value)) end

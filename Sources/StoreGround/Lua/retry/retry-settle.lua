@@ -13,6 +13,7 @@
 -- rest: operations, each with its arguments:
 --   'pop' channel push seen field reason kept: the push is finished for the channel, and counted as `field` and under
 --     `reason` unless that is ''. kept 1: given up for an operator. 2: its start token is stale, also counted.
+--     Behind that digit stands the code of the channel's platform, if that has counts of its own.
 --   'again' channel push seen due attempts reason duplicates: tried again at due (ms).
 --   'remove' channel push seen token value reason: the token is dead, and counted when its removal is confirmed.
 --   'end' channel push seen token value: the `end` was delivered to the token. Its removal is pending too. Until it is

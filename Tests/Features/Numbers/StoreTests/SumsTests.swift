@@ -334,7 +334,7 @@ import Testing
             let key = SumKey(.end, .ios, try name.map { try ActivityName($0) })
             #expect(SumKey(stored: key.stored) == key)
         }
-        for text in ["at", "took", "", "update", "update android", "updat ios a", "update ios "] {
+        for text in ["at", "took", "", "update", "update windows", "updat ios a", "update ios "] {
             #expect(SumKey(stored: text) == nil, "\(text)")
         }
         #expect(WatchedPush(id: "x", stored: "1 update ios 5 1 a") == nil)

@@ -30,14 +30,16 @@ local function delivered_after(p, dl, channel, id, now, isSuperseded)
     if closes and redis.call('HGET', closes, 'seq') == seq then close_name(closes, seq, now, id) end
 end
 
--- Finishes the push for the channel. kept: '1' or '2', see retry-settle
+-- Finishes the push for the channel. kept: see retry-settle
 local function settle_attempt(name, channel, push, field, reason, kept)
-    local text = id_text(push)
+    local text, platform = id_text(push), string.sub(kept, 2)
+    kept = string.sub(kept, 1, 1)
     local p, dl = name.ps .. text, name.dls .. text
     if not end_entry(p, name.ws .. text, field, reason) then
         if field == 'delivered' then delivered_after(p, dl, channel, text, name.now) else keep_stopped(p, dl, channel) end
         return
     end
+    if platform ~= '' then count(p, field .. '@' .. platform, 1) end
     if kept == '1' then give_up(dl, channel, reason, false) end
     if field == 'expired' then note_expired(dl, 1, name.now, name.retention) end
     if kept == '2' then redis.call('HINCRBY', p, 'stale_tokens', 1) end

@@ -29,6 +29,8 @@ local function resume_shards(dl, w)
         if not goesOn[part] then redis.call('HSET', w, part .. ':f', 1) end
     end
     redis.call('HSET', w, 'shards', shards, 'left', left)
+    -- The shard for other platforms.
+    if goesOn[string.format('%d/%d', shards, shards)] then redis.call('HSET', w, 'split', 1) end
     return left
 end
 

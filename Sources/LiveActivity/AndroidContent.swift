@@ -1,0 +1,57 @@
+/// `notification.android.live_update` of a publish. Name, event and timestamp are the push's.
+public struct AndroidContent: Sendable, Hashable {
+    /// The word by which the app chooses how it draws the card. A start needs it.
+    public var type: String?
+    public var contentState: RawJSON?
+    /// Epoch seconds.
+    public var dismissalDate: Int?
+    /// No device of another platform gets the push.
+    public var isAlone: Bool
+
+    public init(
+        type: String? = nil, contentState: RawJSON? = nil, dismissalDate: Int? = nil, isAlone: Bool = false
+    ) {
+        (self.type, self.contentState) = (type, contentState)
+        (self.dismissalDate, self.isAlone) = (dismissalDate, isAlone)
+    }
+}
+
+/// What a push shows on each platform, as the store keeps it: APNs's payload and, if the push is for Android too, a
+/// zero byte and Android's part. JSON has no zero byte, so scripts and records need not know of the second part.
+public struct PushContent: Sendable, Hashable {
+    /// APNs's payload. A push for Android alone has one too: it says the event and the content state.
+    public var payload: [UInt8]
+    public var android: AndroidContent?
+
+    public init(payload: [UInt8], android: AndroidContent? = nil) { (self.payload, self.android) = (payload, android) }
+
+    private static let separator: UInt8 = 0
+
+    /// The parts behind the payload: `1` if there is no other platform, type, dismissal date, content state.
+    public var stored: [UInt8] {
+        guard let android else { return payload }
+        let parts = [
+            Array((android.isAlone ? "1" : "").utf8), Array((android.type ?? "").utf8),
+            Array((android.dismissalDate.map { "\($0)" } ?? "").utf8), android.contentState?.bytes ?? [],
+        ]
+        return parts.reduce(into: payload) { $0 += [Self.separator] + $1 }
+    }
+
+    /// The bytes of APNs's payload in that text.
+    public static func payloadBytes(stored bytes: [UInt8]) -> Int { bytes.firstIndex(of: separator) ?? bytes.count }
+
+    public init(stored bytes: some Collection<UInt8>) {
+        guard bytes.contains(Self.separator) else {
+            self.init(payload: Array(bytes))
+            return
+        }
+        let parts = bytes.split(separator: Self.separator, maxSplits: 4, omittingEmptySubsequences: false)
+            .map { Array($0) }
+        self.init(payload: parts[0])
+        guard parts.count == 5 else { return }
+        let texts = parts[1...3].map { $0.isEmpty ? nil : String(decoding: $0, as: UTF8.self) }
+        android = AndroidContent(
+            type: texts[1], contentState: parts[4].isEmpty ? nil : RawJSON(checked: parts[4]),
+            dismissalDate: texts[2].flatMap { Int($0) }, isAlone: texts[0] == "1")
+    }
+}

@@ -1,0 +1,75 @@
+public import LiveActivity
+import Redis
+public import StoreGround
+public import StoreRegistry
+
+/// Why a channel gets nothing now, on a platform where its address is kept once for all names. The raw values are
+/// reasons in the ledger.
+public enum Unreachable: String, Sendable, Hashable {
+    /// The channel told of none, or of one that is dead.
+    case noAddress = "NoAddress"
+    /// Its user lets the app show no notification.
+    case notificationsOff = "NotificationsOff"
+    /// The prune guard does not believe that the address is dead.
+    case quarantined = "Quarantined"
+}
+
+extension Tokens {
+    /// Gives the followers of a page their addresses, where these are kept with the channels. One round trip for each
+    /// such platform, none for a page without them.
+    /// - Returns: the page, and why some of its entries, by index, get nothing
+    public func addressed(
+        _ app: AppKey, _ page: TokenPage
+    ) async throws(StoreError) -> (page: TokenPage, unreachable: [Int: Unreachable]) {
+        var (page, unreachable) = (page, [Int: Unreachable]())
+        for platform in page.platforms where platform.hasOneAddress {
+            let indices = page.entries.indices.filter { page.entries[$0].platform == platform }
+            let found = try await addresses(app, platform, indices.map { Array(page.channel($0)) })
+            for (index, address) in zip(indices, found) {
+                switch address {
+                case .success(let bytes): page.setToken(index, bytes)
+                case .failure(let reason): unreachable[index] = reason.value
+                }
+            }
+        }
+        return (page, unreachable)
+    }
+
+    /// Why nothing can be sent to a follower on a platform. Nil: it can be sent to.
+    package func unreachable(
+        _ app: AppKey, _ platform: Platform, _ channel: [UInt8]
+    ) async throws(StoreError) -> Unreachable? {
+        guard platform.hasOneAddress else { return nil }
+        guard case .failure(let reason)? = try await addresses(app, platform, [channel]).first else { return nil }
+        return reason.value
+    }
+
+    struct NoAddress: Error { let value: Unreachable }
+
+    /// The present addresses of channels.
+    func addresses(
+        _ app: AppKey, _ platform: Platform, _ channels: [[UInt8]]
+    ) async throws(StoreError) -> [Result<[UInt8], NoAddress>] {
+        let place = keys.place(app, .addresses(on: platform))
+        let (entries, _, more) = try await lookup(
+            place, channels, and: [RedisCommand("HMGET", keys.quarantine(place.tag), channels.map { .bytes($0) })])
+        let marks = try more.values(.array("quarantine"))
+        try StoreError.check(marks.count, of: "HMGET", is: channels.count)
+        var found: [Result<[UInt8], NoAddress>] = []
+        for (entry, mark) in zip(entries, marks) {
+            let reason: Unreachable? =
+                if let entry {
+                    try mark.optionalBytes().map { QuarantineMark(storedValue: $0)?.token == entry.token } == true
+                        ? .quarantined : entry.unreachable
+                } else { .noAddress }
+            found.append(reason.map { .failure(NoAddress(value: $0)) } ?? .success(entry?.token ?? []))
+        }
+        return found
+    }
+}
+
+extension Tokens.Entry {
+    /// Of an address: its user lets the app show no notification. On APNs the same bit of a record says that the user
+    /// has switched frequent updates off.
+    var unreachable: Unreachable? { isInfrequent && platform.hasOneAddress ? .notificationsOff : nil }
+}
