@@ -142,7 +142,7 @@ public struct Worker: Service {
     private func inheritHalts(_ keys: [AppKey], _ circuits: AppCircuits, _ metrics: WorkerMetrics) async {
         guard let alarms = try? await store.alarms.list(keys) else { return }
         for alarm in alarms {
-            if let cause = Halt.Cause(rawValue: alarm.kind.rawValue) {
+            if let cause = Halt.Cause.allCases.first(where: { $0.alarm == alarm.kind }) {
                 circuits.inherit(AppPlatform(alarm.app, alarm.platform), Halt(cause: cause, reason: alarm.reason))
                 metrics.circuit(alarm.app, isOpen: true)
             }

@@ -35,11 +35,8 @@ public struct APNsSender: PlatformSender {
         if isStart, let channel = record.inputChannel {
             push.variantBody = Payload.start(record.payload, onBroadcastChannel: channel).map { .shared($0) }
         }
+        if push.payload.count > Payload.maximumBytes { push.refusal = PushRecord.tooLarge }
         return push
-    }
-
-    public func refusal(_ push: PreparedPush) -> String? {
-        push.payload.count > Payload.maximumBytes ? PushRecord.tooLarge : nil
     }
 }
 

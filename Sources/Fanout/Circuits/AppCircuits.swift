@@ -47,6 +47,7 @@ final class AppCircuits: Sendable {
         switch halt.cause {
         case .credentials: Backoff(first: .seconds(15), cap: .seconds(60)).pause(after: inARow + 1)
         case .unreachable: Backoff(first: .seconds(1), cap: .seconds(30)).pause(after: inARow + 1)
+        case .busy: .seconds(halt.retryAfter ?? 60)
         }
     }
 

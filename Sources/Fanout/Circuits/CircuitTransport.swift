@@ -62,11 +62,12 @@ extension NoAnswer {
 }
 
 extension PushOutcome {
-    /// The answer concerns the app's credentials or an unreachable server, so no other request of the page would pass.
+    /// The answer concerns the app's credentials, or an unreachable or busy server, so no other request of the page
+    /// would pass.
     var haltsApp: Bool {
         switch self {
         case .accepted: false
-        case .rejected(let rejection): rejection.isAboutCredentials
+        case .rejected(let rejection): rejection.isAboutCredentials || rejection.verdict == .pauseApp
         case .unanswered(let noAnswer): noAnswer.isUnreachable
         }
     }

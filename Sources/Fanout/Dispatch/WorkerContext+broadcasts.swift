@@ -141,7 +141,7 @@ struct BroadcastReport: Hashable {
             case .haltApp:
                 alarm = reason
                 settlement = BroadcastSettlement(.again(after: Self.pauseAfterRefusal), status: status, reason: reason)
-            case .stopPush, .pruneToken, .pruneIfOlder:
+            case .stopPush, .failToken, .pruneToken, .pruneIfOlder:
                 alarm = reason
                 settlement = BroadcastSettlement(.failed, status: status, reason: reason)
             }

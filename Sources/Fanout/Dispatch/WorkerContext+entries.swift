@@ -124,7 +124,7 @@ extension WorkerContext {
             // If the worker dies after `add`, the shards are added again. The claim of a done or held shard then fails.
             try await store.queue.add(
                 broadcastEntries(item, record)
-                    + (0..<shards).map { item.about(push, .shard(index: $0, count: shards), record.priority) })
+                    + shards.map { item.about(push, $0, record.priority) })
             try await store.sweeps.markPlanned(item.app, item.name, push)
             return .acknowledge
         case .claimed(let claim) where push != item.push:
@@ -163,6 +163,17 @@ extension WorkerContext {
         _ item: WorkItem, _ claim: Claim, asked: Int64, isTakenOver: Bool, _ log: Logger
     ) async throws(StoreError) -> Disposition {
         guard let app = apps[item.app] else { return .leave }
+        var claim = claim
+        if app.senders.contains(where: { $0.ordersBySecond(claim.record) }) {
+            let (second, wait) = try await store.sweeps.second(item.app, item.name, of: claim.record)
+            claim.record.second = second
+            if wait > .zero {
+                // As for a sweep that is interrupted, below.
+                try await store.queue.schedule(item, due: store.time.now() + wait.milliseconds)
+                try await store.sweeps.giveBack(claim.lease)
+                return .acknowledge
+            }
+        }
         metrics.claimed(item.app, claim.isPoison ? .poison : isTakenOver ? .lapsed : .claimed)
         let held = leases.hold(claim.lease, askedAt: asked, for: options.claimAfter)
         let isOver = claim.record.deadline <= store.time.now()

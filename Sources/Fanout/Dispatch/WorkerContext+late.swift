@@ -60,7 +60,7 @@ extension WorkerContext {
         for record in states.kept where record.event == .end {
             let started = page.filtered { undecided[Array(page.channel($0))]?.wasStarted == true }
             if started.isEmpty { break }
-            let audience = try await store.channels.filter(item.app, started, record.audience)
+            let audience = try await store.channels.filter(item.app, record.targets(of: started), record.audience)
             for index in 0..<audience.count {
                 let channel = Array(audience.channel(index))
                 guard let joiner = undecided[channel], record.sequence > joiner.after else { continue }
@@ -72,7 +72,7 @@ extension WorkerContext {
         var choices = undecided.mapValues { LateChoice(joiner: $0) }
         for (record, isSwept) in states.all where record.isState {
             if page.isEmpty { break }
-            let audience = try await store.channels.filter(item.app, page, record.audience)
+            let audience = try await store.channels.filter(item.app, record.targets(of: page), record.audience)
             for index in 0..<audience.count {
                 choices[Array(audience.channel(index))]?.take(record, isSwept: isSwept)
             }

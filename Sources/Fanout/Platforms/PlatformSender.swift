@@ -15,8 +15,8 @@ public protocol PlatformSender: Sendable {
     /// The push as the platform gets it, made once for all pages of a run.
     /// - Parameter isLate: for late joiners, who get the content state without the alert, which told about the past
     func render(_ record: PushRecord, _ name: ActivityName, isLate: Bool) -> PreparedPush
-    /// Why the push fails at each address without a request. Nil: it can be sent.
-    func refusal(_ push: PreparedPush) -> String?
+    /// Whether devices get the push and order the name's states by a second that has to rise (`PushRecord.second`).
+    func ordersBySecond(_ record: PushRecord) -> Bool
 }
 
 /// A platform's words in its answers.
@@ -35,6 +35,7 @@ public struct PlatformReasons: Sendable {
 }
 
 extension PlatformSender {
+    public func ordersBySecond(_ record: PushRecord) -> Bool { false }
     var environments: Environments { Environments(first: transport, other: otherTransport) }
     /// The longest time from the moment when a request is open to its answer.
     var requestTimeout: Duration { max(transport.requestTimeout, otherTransport?.requestTimeout ?? .zero) }

@@ -9,7 +9,7 @@ struct RenderedPush: Sendable {
         let sender: any PlatformSender
         let push: PreparedPush
         /// Why the push fails at each address of the platform. Nil: it can be sent.
-        let refusal: String?
+        var refusal: String? { push.refusal }
     }
 
     /// The reason in the ledger's `errors` for followers on a platform that the app does not have on this worker.
@@ -19,10 +19,7 @@ struct RenderedPush: Sendable {
 
     /// - Parameter isLate: for late joiners
     init(_ record: PushRecord, for senders: [any PlatformSender], _ name: ActivityName, isLate: Bool = false) {
-        forms = senders.map { sender in
-            let push = sender.render(record, name, isLate: isLate)
-            return Form(sender: sender, push: push, refusal: sender.refusal(push))
-        }
+        forms = senders.map { Form(sender: $0, push: $0.render(record, name, isLate: isLate)) }
     }
 
     /// Some entries of a start's page may get the variant for the name's broadcast channel.

@@ -86,7 +86,8 @@ struct PageReport {
                 let decision = decide(rejection, attempt, pause) { since in
                     TokenRemoval(
                         channel: Array(page.channel(index)), token: Array(page.token(index)), deadSince: since,
-                        reason: reason, attributesType: attributesType, platform: page.entries[index].platform)
+                        reason: reason, attributesType: page.addressesType(index) ?? attributesType,
+                        platform: page.entries[index].platform)
                 }
                 add(index, decision, reason, attempt)
             }
@@ -157,7 +158,10 @@ struct PageReport {
         case .pruneToken: return .dead(removal(nil))
         // An answer without a timestamp means that the token is dead now.
         case .pruneIfOlder: return .dead(removal(rejection.timestamp ?? attempt.now))
-        case .retry, .retryOnFreshConnection, .useEarlierCredential, .pauseApp:
+        case .failToken: return .failed
+        case .pauseApp:
+            return halted(Halt(cause: .busy, reason: reason, retryAfter: rejection.retryAfter), attempt, pause)
+        case .retry, .retryOnFreshConnection, .useEarlierCredential:
             return attempt.again(after: attempt.pause(rejection.retryAfter), retryAfter: rejection.retryAfter)
         case .stopPush, .recreateTarget, .haltApp, .renewCredential:
             if attempt.isElsewhere { return refusedElsewhere(reason, attempt) }
@@ -184,6 +188,14 @@ struct PageReport {
     private mutating func unsent(_ attempt: Attempt, after delay: Duration) -> Decision {
         unsent += 1
         return attempt.again(after: delay, isSpent: false)
+    }
+}
+
+extension TokenPage {
+    /// Where the entry's address is kept, if that is not its name.
+    fileprivate func addressesType(_ index: Int) -> String? {
+        let platform = entries[index].platform
+        return platform.hasOneAddress ? TokenPlace.addressesType(platform) : nil
     }
 }
 
@@ -245,9 +257,9 @@ extension WorkerContext {
             if circuits.open(key, halt, now: now) {
                 metrics.circuit(key.app, isOpen: true)
                 log.error(
-                    "\(halt.cause.alarm.logText)",
+                    "\(halt.cause.logText)",
                     metadata: ["platform": "\(key.platform)", "reason": "\(halt.reason)"])
-                try? await store.alarms.raise(key, halt.cause.alarm, halt.reason)
+                if let alarm = halt.cause.alarm { try? await store.alarms.raise(key, alarm, halt.reason) }
             }
             return circuits.pause(of: key, now: now) ?? .zero
         }
@@ -257,7 +269,7 @@ extension WorkerContext {
                 "the platform accepts this app's pushes again",
                 metadata: ["platform": "\(key.platform)", "reason": "\(halt.reason)"])
             // One halt may have followed the other, so a delivery clears both alarms.
-            for cause in Halt.Cause.allCases { try? await store.alarms.clear(key, cause.alarm) }
+            for alarm in Halt.Cause.allCases.compactMap(\.alarm) { try? await store.alarms.clear(key, alarm) }
         }
         return nil
     }

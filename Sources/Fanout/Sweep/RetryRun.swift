@@ -95,8 +95,10 @@ struct RetryRun: Sendable {
                 unsent.finish(channel, as: .skipped)
             } else if channel.hasDismissed {
                 unsent.finish(channel, as: .skipped, reason: Sweep.dismissed)
-            } else if channel.isQuarantined {
-                unsent.finish(channel, as: .failed, reason: "Quarantined")
+            } else if channel.isQuarantined || channel.unreachable == .quarantined {
+                unsent.finish(channel, as: .failed, reason: Unreachable.quarantined.rawValue)
+            } else if let reason = channel.unreachable {
+                unsent.finish(channel, as: .skipped, reason: reason.rawValue)
             } else {
                 return true
             }
@@ -121,6 +123,7 @@ struct RetryRun: Sendable {
     private static func skips(_ channel: WaitingChannel, _ record: PushRecord, isClosed: Bool) -> Bool {
         if channel.token == nil { return true }
         if record.isTooLarge || channel.isNewer(than: record) { return true }
+        if !record.isFor(channel.platform) { return true }
         return switch record.event {
         case .start: isClosed || channel.follows && !record.restarts
         // The channel may have another card now, which is too young for this automatic end.
@@ -132,6 +135,14 @@ struct RetryRun: Sendable {
         _ waiting: [WaitingChannel], _ record: PushRecord, _ place: PageSlot, until time: Int64?
     ) async {
         var page = TokenPage(waiting)
+        var record = record
+        if delivery.app.senders.contains(where: { $0.ordersBySecond(record) }) {
+            let second = await delivery.ask { [record] () async throws(StoreError) in
+                try await store.sweeps.knownSecond(lease.app, lease.name, of: record.id)
+            }
+            guard let second else { return }
+            record.second = second
+        }
         let push = RenderedPush(record, for: delivery.app.senders, lease.name, isLate: waiting[0].isLate)
         if push.hasVariant {
             let routed = await delivery.ask { [page] () async throws(StoreError) in

@@ -9,15 +9,15 @@ extension Settlement {
     init(firstAttempt page: TokenPage, _ sent: SentPage, now: Int64, staleBefore: Int64, range: Range<ScanPosition>) {
         self.init(range: range)
         let (report, record) = (sent.report, sent.record)
-        targets = page.count
+        count(page)
         (retries, duplicatesPossible) = (report.retries, report.duplicatesPossible)
         (errors, stop) = (report.errors, report.stop)
         for exception in report.exceptions {
             switch exception.decision {
             case .failed:
-                count(.failed)
+                count(.failed, on: page.entries[exception.index].platform)
                 if exception.isGivenUp { giveUp(page.channel(exception.index), reason: exception.reason) }
-            case .expired: count(.expired)
+            case .expired: count(.expired, on: page.entries[exception.index].platform)
             case .dead(let removal): remove(removal)
             case .retry(let due, let attempts): retry(page.channel(exception.index), due: due, attempts: attempts)
             }
@@ -25,10 +25,16 @@ extension Settlement {
         if record.event == .end {
             for index in report.deliveredIndices(page) {
                 remove(
-                    TokenRemoval(channel: Array(page.channel(index)), token: Array(page.token(index)), endedAt: now))
+                    TokenRemoval(
+                        channel: Array(page.channel(index)), token: page.keptToken(index), endedAt: now,
+                        platform: page.entries[index].platform))
             }
         } else {
-            count(.delivered, report.delivered)
+            // Nearly all pages are on the first platform.
+            let others = page.platforms == [.ios] ? [] : Array(report.deliveredIndices(page))
+            let platforms = others.map { page.entries[$0].platform }.filter(\.countsApart)
+            for platform in Set(platforms) { count(.delivered, platforms.count { $0 == platform }, on: platform) }
+            count(.delivered, report.delivered - platforms.count)
         }
         if record.event == .start {
             stale = report.deliveredIndices(page).count { page.entries[$0].registeredAt < staleBefore }
@@ -38,11 +44,22 @@ extension Settlement {
     }
 
     /// Tokens that are not sent to, all with the same outcome.
-    init(unsent count: Int, as field: SettledField, range: Range<ScanPosition>) {
+    /// - Parameter waiting: how many more of them wait for an older push
+    init(unsent page: TokenPage, waiting: Int, as field: SettledField, range: Range<ScanPosition>) {
         self.init(range: range)
-        targets = count
-        self.count(field, count)
+        count(page)
+        count(targets: waiting)
+        count(field, waiting)
+        for platform in page.platforms { count(field, page.count(on: platform), on: platform) }
     }
+
+    private mutating func count(_ page: TokenPage) {
+        for platform in page.platforms { count(targets: page.count(on: platform), on: platform) }
+    }
+}
+
+extension TokenPage {
+    fileprivate func count(on platform: Platform) -> Int { entries.count { $0.platform == platform } }
 }
 
 extension RetrySettlement {
@@ -55,8 +72,11 @@ extension RetrySettlement {
         let open = Set(report.open)
         for (index, channel) in waiting.enumerated() where !open.contains(index) {
             guard let exception = exceptions[index] else {
-                if event == .end, let token = channel.token {
-                    remove(channel, TokenRemoval(channel: channel.channel, token: token, endedAt: now))
+                if event == .end, let token = channel.keptToken {
+                    remove(
+                        channel,
+                        TokenRemoval(
+                            channel: channel.channel, token: token, endedAt: now, platform: channel.platform))
                 } else {
                     finish(channel, as: .delivered, isStale: event == .start && channel.registeredAt < staleBefore)
                 }

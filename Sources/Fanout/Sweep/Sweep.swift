@@ -19,18 +19,14 @@ struct Sweep: Sendable {
         var tokens = TokenPage()
         /// Channels that wait for an older push. This push joins their retry queues.
         var waiting: [[UInt8]] = []
-        /// How many more channels are in the audience and get nothing, because their tokens are quarantined.
-        var quarantined = 0
-        /// For a start: how many more channels get nothing, because they follow already or an `end` came after it.
-        var skipped = 0
-        /// For a start: how many more channels get nothing, because their users dismissed the name's card.
-        var dismissed = 0
+        /// How many more channels are in the audience and get nothing.
+        var leftOut: [LeftOut: Int] = [:]
         /// For a start: the page may be sent until this time on the worker's clock.
         var sendUntil: Int64?
         /// For a catch-up: the arrivals that this page processes.
         var arrivals: [CatchUpArrival] = []
         var isEmpty: Bool {
-            tokens.isEmpty && waiting.isEmpty && arrivals.isEmpty && quarantined + skipped + dismissed == 0
+            tokens.isEmpty && waiting.isEmpty && arrivals.isEmpty && leftOut.isEmpty
         }
     }
 
@@ -116,9 +112,9 @@ struct Sweep: Sendable {
     /// The next page in the audience; nil when Redis did not give it.
     private func read(from position: ScanPosition, to limit: ScanPosition) async -> (Page, ScanPosition)? {
         await delivery.ask { () async throws(StoreError) in
-            if let starts = claim.record.startTokens {
-                return try await startPage(
-                    starts, from: position, to: limit, splits: push.hasVariant)
+            if claim.record.event == .start {
+                let places = claim.record.startPlaces.filter { takes($0.addressPlatform ?? .ios) }
+                return try await startPage(places, from: position, to: limit, splits: push.hasVariant)
             }
             // The usual case of a name with few tokens: its push has begun with them.
             if position == .start, let (tokens, counts) = try store.tokens.readByBegin(claim),
@@ -141,9 +137,9 @@ struct Sweep: Sendable {
     func makePage(
         _ tokens: TokenPage, _ counts: BlockCounts, leavingOut: SendBlock?
     ) async throws(StoreError) -> Page? {
-        let cards = claim.record.targets(of: tokens)
+        let cards = targets(of: tokens)
         // The usual case: no channel of the name has a mark, and the push is for everyone.
-        if counts.isEmpty, claim.record.audience == .all { return Page(tokens: cards) }
+        if counts.isEmpty, claim.record.audience == .all { return try await addressed(Page(tokens: cards)) }
         let audience = try await store.channels.filter(lease.app, cards, claim.record.audience)
         guard
             let marks = try await store.tokens.marks(
@@ -151,7 +147,7 @@ struct Sweep: Sendable {
                 sequence: claim.record.sequence)
         else { return nil }
         try await store.quarantine.forget(lease.app, .activity(lease.name), marks.outdated)
-        if marks.isEmpty { return Page(tokens: audience) }
+        if marks.isEmpty { return try await addressed(Page(tokens: audience)) }
         let closed = try await context.closed(audience, marks.endsForSome(after: claim.record), lease.app, lease.name)
         var (page, routed) = (Page(), audience)
         var sent: Set<Int> = []
@@ -161,22 +157,41 @@ struct Sweep: Sendable {
             if marks[index].contains(.waiting) {
                 page.waiting.append(Array(audience.channel(index)))
             } else if marks[index].contains(.quarantined) {
-                page.quarantined += 1
+                page.leaveOut(audience.entries[index].platform, .unreachable(.quarantined))
             } else {
                 if marks[index].contains(.elsewhere) { routed[route: index].insert(.elsewhere) }
                 sent.insert(index)
             }
         }
         page.tokens = routed.filtered(sent.contains)
+        return try await addressed(page)
+    }
+
+    /// The entries that the push is for and that are this shard's.
+    private func targets(of page: TokenPage) -> TokenPage {
+        let targets = claim.record.targets(of: page)
+        return targets.platforms.allSatisfy(takes) ? targets : targets.filtered { takes(targets.entries[$0].platform) }
+    }
+
+    /// Whether the shard is for the followers on a platform. A push for several that has several shards is split.
+    private func takes(_ platform: Platform) -> Bool {
+        guard case .shard(_, let count) = lease.part, count > 1, claim.record.isForSeveral else { return true }
+        return lease.part.isForOtherPlatforms == platform.countsApart
+    }
+
+    /// The page with the addresses that are kept with the channels, without the channels that have none.
+    private func addressed(_ page: Page) async throws(StoreError) -> Page {
+        var page = page
+        let (tokens, unreachable) = try await store.tokens.addressed(lease.app, page.tokens)
+        page.tokens = tokens
+        page.leaveOut(unreachable)
         return page
     }
 
     func sendAndSettle(_ page: Page, _ range: Range<ScanPosition>, _ place: PageSlot) async {
         guard let (delivered, sent) = await deliver(page, range, place) else { return }
         var settlement = delivered
-        settlement.addQuarantined(page.quarantined)
-        settlement.addSkipped(page.skipped)
-        settlement.addSkipped(page.dismissed, reason: Self.dismissed)
+        for (one, number) in page.leftOut { settlement.add(one, number) }
         let reached = page.arrivals.isEmpty ? [] : sent?.reachedChannels(of: page.tokens) ?? []
         for arrival in page.arrivals { settlement.caughtUp(arrival, isReached: reached.contains(arrival.channel)) }
         await settle(settlement, sent)
@@ -193,11 +208,13 @@ struct Sweep: Sendable {
             guard await delivery.awaitTurn(page.tokens.count, of: lease.push) else { return nil }
         }
         if delivery.sendsNothing || store.time.now() >= claim.record.deadline {
-            return (Settlement(unsent: count, as: .expired, range: range), nil)
+            return (
+                Settlement(unsent: page.tokens, waiting: page.waiting.count, as: .expired, range: range), nil
+            )
         }
         var settlement = Settlement(range: range)
         if let refusal = push.refusal {
-            settlement = Settlement(unsent: count, as: .failed, range: range)
+            settlement = Settlement(unsent: page.tokens, waiting: page.waiting.count, as: .failed, range: range)
             settlement.errors[refusal] = count
             return (settlement, nil)
         }
@@ -222,5 +239,43 @@ struct Sweep: Sendable {
 
     func settle(_ settlement: Settlement, _ sent: SentPage? = nil) async {
         await delivery.finish(as: .sweep(settlement, of: claim), sent)
+    }
+}
+
+extension Sweep.Page {
+    mutating func leaveOut(_ platform: Platform, _ why: LeftOut.Why, _ number: Int = 1) {
+        leftOut[LeftOut(platform: platform, why: why), default: 0] += number
+    }
+
+    /// Takes entries out of the page, by index.
+    mutating func leaveOut(_ reasons: [Int: Unreachable]) {
+        if reasons.isEmpty { return }
+        for (index, reason) in reasons { leaveOut(tokens.entries[index].platform, .unreachable(reason)) }
+        tokens = tokens.filtered { reasons[$0] == nil }
+    }
+}
+
+/// Why channels of a page get nothing, though they are in the audience.
+struct LeftOut: Hashable {
+    enum Why: Hashable {
+        /// For a start: they follow already, or an `end` came after it.
+        case needless
+        /// For a start: their users dismissed the name's card.
+        case dismissed
+        case unreachable(Unreachable)
+    }
+
+    var platform: Platform
+    var why: Why
+}
+
+extension Settlement {
+    fileprivate mutating func add(_ one: LeftOut, _ number: Int) {
+        switch one.why {
+        case .needless: addSkipped(number, on: one.platform)
+        case .dismissed: addSkipped(number, reason: Sweep.dismissed, on: one.platform)
+        case .unreachable(.quarantined): addQuarantined(number, on: one.platform)
+        case .unreachable(let reason): addSkipped(number, reason: reason.rawValue, on: one.platform)
+        }
     }
 }

@@ -21,8 +21,12 @@ extension WorkerContext {
 }
 
 extension PushRecord {
-    /// The entries of a page that the push is for: for an automatic end, the entries whose cards are old enough.
+    /// The entries of a page that the push is for: those on its platforms, and for an automatic end those whose cards
+    /// are old enough.
     func targets(of page: TokenPage) -> TokenPage {
-        isAutomatic ? page.filtered { isFor(startedAt: page.entries[$0].startedAt) } : page
+        if !isAutomatic, page.platforms.allSatisfy(isFor) { return page }
+        return page.filtered {
+            isFor(page.entries[$0].platform) && isFor(startedAt: page.entries[$0].startedAt)
+        }
     }
 }

@@ -29,6 +29,9 @@ import Testing
     @Test func `no circuit stays open for ever`() {
         #expect(AppCircuits.pause(halt, inARow: 1_000) == .seconds(60))
         #expect(AppCircuits.pause(Halt(cause: .unreachable, reason: "ConnectionFailed"), inARow: 1_000) == .seconds(30))
+        // A busy platform says how long.
+        let busy = Halt(cause: .busy, reason: "QUOTA_EXCEEDED", retryAfter: 7)
+        #expect(AppCircuits.pause(busy, inARow: 1_000) == .seconds(7) && busy.cause.alarm == nil)
     }
 
     @Test func `one entry at a time passes a half open circuit`() {

@@ -1,8 +1,10 @@
 import APNsWire
 import Delivery
+import FCMClient
 import LiveActivity
 import Store
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Fanout
@@ -15,7 +17,7 @@ struct TestPlatform: CustomTestStringConvertible {
     let platform: Platform
     let address: @Sendable (Int) throws -> PushToken
     /// The platform's answer of each kind, but for acceptance and no answer at all.
-    let rejections: [Answer: Rejection]
+    var rejections: [Answer: Rejection]
     let sender: @Sendable (TestWire) -> any PlatformSender
 
     var testDescription: String { platform.name }
@@ -33,7 +35,7 @@ struct TestPlatform: CustomTestStringConvertible {
         TestWire(self, rule)
     }
 
-    static let all = [apns, fake]
+    static let all = [apns, fcm, fake]
 
     static let apns = TestPlatform(
         platform: .ios, address: { PushToken(bytes: bigEndian(UInt32($0)))! },
@@ -47,6 +49,21 @@ struct TestPlatform: CustomTestStringConvertible {
             APNsSender(
                 bundleID: "com.example.shop", transport: WireTransport(wire: wire), otherTransport: nil)
         })
+
+    static let fcm = TestPlatform(
+        platform: .android,
+        address: { number in
+            let digits = "\(number)"
+            return PushToken(
+                try AndroidAddress(.token, "fcm:" + String(repeating: "-", count: 140 - digits.count) + digits))
+        },
+        rejections: [
+            .busy: Rejection(status: 503, reason: FCMReason.unavailable.rawValue, verdict: .retry),
+            .wrong: Rejection(status: 403, reason: FCMReason.senderIDMismatch.rawValue, verdict: .pruneToken),
+            .gone: Rejection(status: 404, reason: FCMReason.unregistered.rawValue, verdict: .pruneIfOlder),
+            .forbidden: Rejection(status: 403, reason: FCMReason.permissionDenied.rawValue, verdict: .haltApp),
+        ],
+        sender: { FCMSender(project: "shop-1", transport: WireTransport(wire: $0), now: { nowMilliseconds() }) })
 
     /// Differs from APNs where platforms do: text addresses of 200 bytes, words and codes of its own, another content.
     static let fake = TestPlatform(
@@ -108,10 +125,18 @@ final class TestWire: Sendable {
 
 extension PreparedPush {
     /// The content of a push as a server reads it, for the device at an address.
-    fileprivate func content(for address: [UInt8]) -> String {
+    func content(for address: [UInt8]) -> String {
         switch body {
         case .shared(let bytes): String(decoding: bytes, as: UTF8.self)
-        case .aroundAddress(let before, let after): String(decoding: before + address + after, as: UTF8.self)
+        case .ofEntry(let pieces):
+            pieces.map { piece in
+                switch piece {
+                case .bytes(let bytes): String(decoding: bytes, as: UTF8.self)
+                case .address: String(decoding: address, as: UTF8.self)
+                case .addressByKind: String(decoding: address.dropFirst(), as: UTF8.self)
+                case .channel: ""
+                }
+            }.joined()
         }
     }
 }
@@ -140,7 +165,7 @@ struct WireTransport: PushTransport {
 }
 
 struct FakeSender: PlatformSender {
-    static let platform = Platform(code: 1)
+    static let platform = Platform(code: 2)
     var platform: Platform { Self.platform }
     var transport: any PushTransport
     var otherTransport: (any PushTransport)? { nil }
@@ -153,8 +178,6 @@ struct FakeSender: PlatformSender {
     /// The address is a part of the body.
     func render(_ record: PushRecord, _ name: ActivityName, isLate: Bool) -> PreparedPush {
         let text = Array("\(record.event) of \(name) for ".utf8)
-        return PreparedPush(path: .shared("/send"), fields: [], body: .aroundAddress(text, []))
+        return PreparedPush(path: .shared("/send"), fields: [], body: .ofEntry([.bytes(text), .address]))
     }
-
-    func refusal(_ push: PreparedPush) -> String? { nil }
 }

@@ -72,10 +72,8 @@ import Testing
             fixture.app, fixture.name, expecting: id, owner: "dead", lease: .zero)
         guard case .plan(_, let shards) = begun else { throw WorkerFixtureError(description: "\(begun)") }
         try await fixture.store.queue.add(
-            (0..<shards).map { index in
-                WorkItem(
-                    app: fixture.app, name: fixture.name, push: id, priority: .low,
-                    part: .shard(index: index, count: shards))
+            shards.map { part in
+                WorkItem(app: fixture.app, name: fixture.name, push: id, priority: .low, part: part)
             })
         try await fixture.store.sweeps.markPlanned(fixture.app, fixture.name, id)
         let (read, _) = try await reader.read(.shardsLow, [fixture.app], consumer: "dead", count: 1, block: .seconds(1))
@@ -97,7 +95,8 @@ import Testing
         guard case .plan(_, let shards) = begun else { throw WorkerFixtureError(description: "\(begun)") }
         func shard(_ index: Int, _ name: ActivityName, _ push: PushID) -> WorkItem {
             WorkItem(
-                app: fixture.app, name: name, push: push, priority: .high, part: .shard(index: index, count: shards))
+                app: fixture.app, name: name, push: push, priority: .high,
+                part: .shard(index: index, count: shards.count))
         }
         // Its first shard has an entry and the others have none. Another push has an entry that a worker keeps.
         // In a cluster both names' work must be in one partition.
@@ -112,7 +111,7 @@ import Testing
         #expect(read.map(\.item) == [other])
         reader.close()
         let lost = try await fixture.store.sweeps.unfinishedShards(fixture.app, fixture.name, id)
-        #expect(lost.count == shards)
+        #expect(lost.count == shards.count)
         try await fixture.store.queue.add([
             WorkItem(app: fixture.app, name: fixture.name, push: id, priority: .high, part: .reconcile)
         ])

@@ -54,6 +54,16 @@ import Testing
         #expect(report.stop == reason && report.exceptions.first?.decision == .failed && report.errors == [reason: 1])
     }
 
+    @Test func `a pause of the app spends no attempt, and an answer that blames nobody fails its token alone`() {
+        let quota = Rejection(status: 429, reason: "QUOTA_EXCEEDED", verdict: .pauseApp, retryAfter: 30)
+        let paused = report(.rejected(quota), attempts: 2)
+        #expect(paused.halt == Halt(cause: .busy, reason: "QUOTA_EXCEEDED", retryAfter: 30) && paused.isUnsent)
+        #expect(paused.exceptions.first?.decision == .retry(due: Self.now + 22_500, attempts: 2))
+        let failed = report(.rejected(Rejection(status: 400, reason: "INVALID_ARGUMENT", verdict: .failToken)))
+        #expect(failed.exceptions.first?.decision == .failed && failed.exceptions.first?.isGivenUp == true)
+        #expect(failed.stop == nil && failed.halt == nil)
+    }
+
     @Test func `wrong credentials halt the app and keep the token`() {
         let report = report(.rejected(Rejection(status: 403, reason: .known(.invalidProviderToken))))
         #expect(report.halt == Halt(cause: .credentials, reason: "InvalidProviderToken") && report.stop == nil)

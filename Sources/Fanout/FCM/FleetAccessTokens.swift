@@ -1,0 +1,29 @@
+public import FCMClient
+public import LiveActivity
+public import Store
+
+/// One app's access token, which all workers share through Redis. Without Redis each worker gets its own.
+public struct FleetAccessTokens: AccessTokenShare {
+    /// Seconds. The store knows a token by the time an hour before its end, which is when Google gave it out.
+    private static let life = 3_600
+    private static let rule = ProviderTokens.Rule(
+        replacedAfter: life - AccessToken.renewal, leastAfterRefusal: AccessToken.leastAfterRefusal)
+
+    let tokens: ProviderTokens
+    let app: AppKey
+
+    public init(_ store: Store, app: AppKey) { (tokens, self.app) = (store.providerTokens, app) }
+
+    public func agree(
+        key: String, candidate: AccessToken?, refused: AccessToken?, now: Int
+    ) async -> AccessTokenAgreement {
+        func stored(_ token: AccessToken) -> ProviderToken {
+            ProviderToken(jwt: token.secret, issuedAt: token.endsAt - Self.life)
+        }
+        do throws(StoreError) {
+            let agreed = try await tokens.agree(
+                app, key: key, candidate: candidate.map(stored), refused: refused.map(stored), now: now, Self.rule)
+            return agreed.map { .use(AccessToken(secret: $0.jwt, endsAt: $0.issuedAt + Self.life)) } ?? .none
+        } catch { return .unavailable }
+    }
+}

@@ -1,0 +1,256 @@
+import Delivery
+import LiveActivity
+import Store
+import TestSupport
+import Testing
+
+@testable import Fanout
+
+/// Followers whose address is kept with their channel, beside followers with a token for each name.
+@Suite struct AndroidSweepTests {
+    private static let place = TokenPlace.addresses(on: .android)
+    private let content = AndroidContent(type: "match", contentState: RawJSON(checked: #"{"home":1}"#))
+
+    private func channel(_ number: Int) throws -> ChannelID { try ChannelID("android-\(number)") }
+
+    private func follow(
+        _ fixture: WorkerFixture, _ numbers: Range<Int>, hasAddress: Bool = true, isSilent: Bool = false
+    ) async throws {
+        let at = nowMilliseconds() - 60_000
+        if hasAddress {
+            let addresses = try numbers.map { number in
+                Registration(
+                    channel: try channel(number), token: try TestPlatform.fcm.address(number), registeredAt: at,
+                    frequentPushesEnabled: isSilent ? false : nil)
+            }
+            _ = try await fixture.store.registry.track(fixture.app, Self.place, addresses)
+        }
+        let followers = try numbers.map { number in
+            Registration(channel: try channel(number), token: .ofChannel(on: .android), registeredAt: at)
+        }
+        _ = try await fixture.store.registry.track(fixture.app, .activity(fixture.name), followers)
+    }
+
+    private func publish(
+        _ fixture: WorkerFixture, _ event: ActivityEvent = .update, _ android: AndroidContent? = nil,
+        audience: Audience = .all, restarts: Bool = false, alert: Bool = true
+    ) async throws -> PushID {
+        var publish = Publish(
+            name: fixture.name, event: event, audience: audience,
+            alert: alert ? RawJSON(checked: #"{"title":"t"}"#) : nil)
+        publish.android = android ?? content
+        publish.attributesType = event == .start ? "Match" : nil
+        publish.options.restart = restarts
+        let payload = Array(#"{"aps":{"timestamp":0000000000},"label":""}"#.utf8)
+        let acceptance = try await fixture.store.pushes.accept(
+            fixture.app, publish, id: .random(),
+            payload: PushContent(payload: payload, android: publish.android).stored, timestampOffset: 20)
+        guard case .accepted(let id, _, _) = acceptance else { throw WorkerFixtureError(description: "\(acceptance)") }
+        return id
+    }
+
+    private func run<Value: Sendable>(
+        _ fixture: WorkerFixture, apns: TestWire, fcm: TestWire, _ body: @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try await fixture.withWorker(
+            senders: [TestPlatform.apns.sender(apns), TestPlatform.fcm.sender(fcm)]) { try await body() }
+    }
+
+    private func tokens(_ fixture: WorkerFixture) async throws -> Int {
+        try await fixture.store.names.info(fixture.app, fixture.name)?.tokens ?? 0
+    }
+
+    @Test func `each follower is reached at its own, and the ledger has a part for each platform`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<4, on: .apns)
+        try await follow(fixture, 10..<13)
+        try await follow(fixture, 13..<15, hasAddress: false)
+        try await follow(fixture, 15..<16, isSilent: true)
+        let (apns, fcm) = (TestPlatform.apns.wire(), TestPlatform.fcm.wire())
+        let ledger = try await run(fixture, apns: apns, fcm: fcm) {
+            try await fixture.finished(try await publish(fixture))
+        }
+        #expect(ledger.state == .done && ledger.targets == 10 && ledger.delivered == 7 && ledger.skipped == 3)
+        #expect(ledger.errors == ["NoAddress": 2, "NotificationsOff": 1])
+        #expect(
+            ledger.byPlatform == [
+                .ios: Outcomes(targets: 4, [.delivered: 4]),
+                .android: Outcomes(targets: 6, [.delivered: 3, .skipped: 3]),
+            ])
+        let message = try #require(try fcm.taken(10).first)
+        #expect(message.contains(#"\"content_state\":{\"home\":1}"#), "\(message)")
+    }
+
+    @Test func `a dead address is removed once for all names, and its names stay`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<2, on: .apns)
+        try await follow(fixture, 10..<14)
+        let (apns, fcm) = (
+            TestPlatform.apns.wire(), TestPlatform.fcm.wire { number, _ in number == 11 ? .gone : .accepted }
+        )
+        let (first, second) = try await run(fixture, apns: apns, fcm: fcm) {
+            let first = try await fixture.finished(try await publish(fixture))
+            return (first, try await fixture.finished(try await publish(fixture)))
+        }
+        #expect(first.delivered == 5 && first.pruned == 1)
+        #expect(first.byPlatform[.android] == Outcomes(targets: 4, [.delivered: 3, .pruned: 1]))
+        #expect(first.byPlatform[.ios] == Outcomes(targets: 2, [.delivered: 2]))
+        #expect(second.delivered == 5 && second.skipped == 1 && second.errors == ["NoAddress": 1])
+        #expect(try fcm.taken(10).count == 2 && fcm.total == 7)
+        #expect(try await tokens(fixture) == 6)
+    }
+
+    @Test func `a busy answer is tried again at the present address, and counts for its platform`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<1, on: .apns)
+        try await follow(fixture, 10..<13)
+        let (apns, fcm) = (
+            TestPlatform.apns.wire(),
+            TestPlatform.fcm.wire { number, attempt in number == 11 && attempt == 1 ? .busy : .accepted }
+        )
+        let ledger = try await run(fixture, apns: apns, fcm: fcm) {
+            try await fixture.finished(try await publish(fixture))
+        }
+        #expect(ledger.delivered == 4 && ledger.retries == 1)
+        #expect(ledger.byPlatform[.android] == Outcomes(targets: 3, [.delivered: 3]))
+    }
+
+    @Test func `a push for one platform has no targets on the other`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<2, on: .apns)
+        try await follow(fixture, 10..<13)
+        let (apns, fcm) = (TestPlatform.apns.wire(), TestPlatform.fcm.wire())
+        let (ios, android) = try await run(fixture, apns: apns, fcm: fcm) {
+            let ios = try await fixture.finished(try await fixture.publish(.platform(.ios)))
+            var alone = content
+            alone.isAlone = true
+            return (
+                ios,
+                try await fixture.finished(try await publish(fixture, .update, alone, audience: .platform(.android)))
+            )
+        }
+        #expect(ios.targets == 2 && ios.delivered == 2 && ios.byPlatform.isEmpty)
+        #expect(android.targets == 3 && android.delivered == 3)
+        #expect(android.byPlatform == [.android: Outcomes(targets: 3, [.delivered: 3])])
+        // Without the audience too: an app that had one platform when it published.
+        let plain = try await run(fixture, apns: apns, fcm: fcm) {
+            try await fixture.finished(try await fixture.publish())
+        }
+        #expect(plain.targets == 2 && plain.delivered == 2)
+    }
+
+    @Test func `an end removes the followers of both platforms`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<2, on: .apns)
+        try await follow(fixture, 10..<13)
+        let (apns, fcm) = (TestPlatform.apns.wire(), TestPlatform.fcm.wire())
+        let ledger = try await run(fixture, apns: apns, fcm: fcm) {
+            try await fixture.finished(try await publish(fixture, .end))
+        }
+        #expect(ledger.delivered == 5 && ledger.byPlatform[.android] == Outcomes(targets: 3, [.delivered: 3]))
+        #expect(try await tokens(fixture) == 0)
+        // The addresses are for other names too.
+        let kept = try await fixture.store.tokens.lookup(fixture.app, Self.place, [channel(10).stored])
+        #expect(kept.page.count == 1)
+    }
+
+    @Test func `a start goes to the start tokens of its type and to every address that does not follow`() async throws {
+        let fixture = try await WorkerFixture.start()
+        let starts = try (0..<300).map { number in
+            Registration(
+                channel: .random(), token: try #require(WorkerFixture.token(number)), registeredAt: nowMilliseconds())
+        }
+        _ = try await fixture.store.registry.track(fixture.app, .startTokens(of: "Match"), starts)
+        let addresses = try (1_000..<1_500).map { number in
+            Registration(
+                channel: try channel(number), token: try TestPlatform.fcm.address(number),
+                registeredAt: nowMilliseconds(), frequentPushesEnabled: number == 1_001 ? false : nil)
+        }
+        _ = try await fixture.store.registry.track(fixture.app, Self.place, addresses)
+        try await follow(fixture, 1_000..<1_001, hasAddress: false)
+        let (apns, fcm) = (TestPlatform.apns.wire(), TestPlatform.fcm.wire())
+        let ledger = try await fixture.withWorker(
+            senders: [TestPlatform.apns.sender(apns), TestPlatform.fcm.sender(fcm)], pageSize: 100
+        ) {
+            try await fixture.finished(try await publish(fixture, .start))
+        }
+        #expect(ledger.targets == 800 && ledger.delivered == 798 && ledger.skipped == 2, "\(ledger)")
+        #expect(ledger.errors["NotificationsOff"] == 1)
+        #expect(apns.total == 300 && fcm.total == 498)
+        #expect(ledger.byPlatform[.ios] == Outcomes(targets: 300, [.delivered: 300]))
+    }
+
+    /// FCM takes a hundredth of what APNs takes in a second.
+    @Test func `in a large name iOS has its push while Android's is held up`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<3_000, on: .apns)
+        try await follow(fixture, 10_000..<12_000)
+        let gate = Gate()
+        let apns = TestPlatform.apns.wire()
+        let fcm = TestPlatform.fcm.wire()
+        let ledger = try await fixture.withWorker(
+            senders: [TestPlatform.apns.sender(apns), HeldSender(sender: TestPlatform.fcm.sender(fcm), gate: gate)],
+            pageSize: 100
+        ) {
+            let id = try await publish(fixture)
+            await apns.answered(3_000)
+            #expect(fcm.total == 0)
+            await gate.open()
+            return try await fixture.finished(id)
+        }
+        #expect(ledger.targets == 5_000 && ledger.delivered == 5_000)
+        #expect(ledger.byPlatform[.android] == Outcomes(targets: 2_000, [.delivered: 2_000]))
+        #expect(apns.total == 3_000 && fcm.total == 2_000)
+    }
+}
+
+/// Opens once, for all that wait.
+private actor Gate {
+    private var isOpen = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    func pass() async {
+        if isOpen { return }
+        await withCheckedContinuation { waiting.append($0) }
+    }
+
+    func open() {
+        isOpen = true
+        for one in waiting { one.resume() }
+        waiting = []
+    }
+}
+
+/// A sender whose transport waits.
+private struct HeldSender: PlatformSender {
+    struct Held: PushTransport {
+        let inner: any PushTransport
+        let gate: Gate
+        var requestTimeout: Duration { inner.requestTimeout }
+        func close() async { await inner.close() }
+        func send(
+            _ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission, _ handover: Handover?
+        ) async -> PageOutcome {
+            await gate.pass()
+            return await inner.send(page, push, while: permission, handover)
+        }
+    }
+
+    private var sender: any PlatformSender
+    init(sender: any PlatformSender, gate: Gate) {
+        self.sender = sender
+        self.sender.transport = Held(inner: sender.transport, gate: gate)
+    }
+
+    var platform: Platform { sender.platform }
+    var transport: any PushTransport {
+        get { sender.transport }
+        set { sender.transport = newValue }
+    }
+    var otherTransport: (any PushTransport)? { nil }
+    var reasons: PlatformReasons { sender.reasons }
+    func render(_ record: PushRecord, _ name: ActivityName, isLate: Bool) -> PreparedPush {
+        sender.render(record, name, isLate: isLate)
+    }
+    func ordersBySecond(_ record: PushRecord) -> Bool { sender.ordersBySecond(record) }
+}

@@ -1,0 +1,101 @@
+import Delivery
+import LiveActivity
+import Redis
+import Store
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Fanout
+
+/// The pace that a platform wants of all workers, in a real Redis.
+@Suite struct PacedTransportTests {
+    private static let rest = Duration.seconds(600)
+
+    private func turns() async throws -> (DeliveryRates, RedisServer) {
+        let server = try await RedisServer.start()
+        let store = Store(redis: RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet))
+        return (store.deliveryRates, server)
+    }
+
+    private let key = AppPlatform(try! AppKey("shop"), .android)
+
+    @Test func `a rate rises from a sixtieth, for all workers together`() async throws {
+        let (turns, server) = try await turns()
+        defer { server.stop() }
+        let pace = PlatformPace(perSecond: 10_000, rise: .seconds(60), rest: Self.rest)
+        #expect(try await turns.take(key, tokens: 250, pace, horizon: .zero) == (true, .zero))
+        let (isTaken, wait) = try await turns.take(key, tokens: 250, pace, horizon: .zero)
+        // 250 messages at a sixtieth of 10,000 a second.
+        #expect(!isTaken && wait > .milliseconds(1_000) && wait <= .milliseconds(1_500))
+        // Take the turns of the first minute, and then look at the rate.
+        var last: Duration = .zero
+        while last < .seconds(61) {
+            let turn = try await turns.take(key, tokens: 5_000, pace, horizon: .seconds(120))
+            #expect(turn.isTaken)
+            last = turn.wait
+        }
+        let next = try await turns.take(key, tokens: 5_000, pace, horizon: .seconds(120))
+        #expect(
+            (.milliseconds(400)...(.milliseconds(501))).contains(next.wait - last), "half a second at the whole rate")
+        // Another platform of the app, and another app, have turns of their own.
+        let other = AppPlatform(key.app, .ios)
+        #expect(try await turns.take(other, tokens: 1, pace, horizon: .zero) == (true, .zero))
+    }
+
+    @Test func `after a rest the rate rises again, and not after a shorter pause`() async throws {
+        let (turns, server) = try await turns()
+        defer { server.stop() }
+        // The rise is over at once, so the second turn is at the whole rate unless the rate rises again.
+        func wait(rest: Duration) async throws -> Duration {
+            let pace = PlatformPace(perSecond: 1_000, rise: .milliseconds(100), rest: rest)
+            while try await !turns.take(key, tokens: 1, pace, horizon: .zero).isTaken {}
+            return try await turns.take(key, tokens: 1, pace, horizon: .zero).wait
+        }
+        _ = try await wait(rest: Self.rest)
+        try await Task.sleep(for: .milliseconds(150))
+        #expect(try await wait(rest: Self.rest) <= .milliseconds(2))
+        try await Task.sleep(for: .milliseconds(150))
+        #expect(try await wait(rest: .milliseconds(100)) > .milliseconds(20))
+    }
+
+    /// Accepts everything, and keeps the sizes of the pages.
+    private final class Counting: PushTransport {
+        private let sizes = Mutex<[Int]>([])
+        var pages: [Int] { sizes.withLock { $0 } }
+        var requestTimeout: Duration { .seconds(1) }
+        func close() async {}
+        func send(
+            _ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission, _ handover: Handover?
+        ) async -> PageOutcome {
+            sizes.withLock { $0.append(page.count) }
+            return PageOutcome(accepted: page.count)
+        }
+    }
+
+    private struct Permission: SendPermission { let holds: Bool }
+
+    private func page(_ count: Int) -> TokenPage {
+        var page = TokenPage()
+        for number in 0..<count {
+            page.append(
+                channel: [1], token: [0x74, UInt8(truncatingIfNeeded: number)], registeredAt: 0, platform: .android)
+        }
+        return page
+    }
+
+    @Test func `a page goes out in slices, each in its turn, and none without permission`() async throws {
+        let (turns, server) = try await turns()
+        defer { server.stop() }
+        let inner = Counting()
+        let pace = PlatformPace(perSecond: 1_000_000, rise: .milliseconds(1), rest: Self.rest)
+        let transport = PacedTransport(inner, key, pace, turns)
+        let push = PreparedPush(path: .shared("/"), fields: [], body: .shared([]))
+        #expect(await transport.send(page(1_000), push).accepted == 1_000)
+        #expect(inner.pages == [250, 250, 250, 250])
+        #expect(await transport.send(page(3), push).accepted == 3)
+        let refused = await transport.send(page(600), push, while: Permission(holds: false))
+        #expect(refused.accepted == 0 && refused.exceptions.map(\.index) == Array(0..<600))
+        #expect(inner.pages.count == 5)
+    }
+}
