@@ -100,7 +100,8 @@ public struct AppField: Sendable, Hashable, CustomStringConvertible {
     var secondPath: String? { secondName?.path(of: path) }
     var secondEnvironmentName: String? { secondPath.map(Self.environmentName) }
     private static func environmentName(_ path: String) -> String {
-        SettingKey.environmentName(path.hasPrefix("apns.") ? path : "app." + path)
+        let isPlatform = ["apns.", "fcm."].contains { path.hasPrefix($0) }
+        return SettingKey.environmentName(isPlatform ? path : "app." + path)
     }
 
     /// The fields of an APNs key: its id and its file, which need each other.

@@ -1,4 +1,5 @@
 import APNsClient
+import FCMClient
 import Fanout
 import Foundation
 import HTTPAPI
@@ -16,7 +17,8 @@ struct MetricsDocumentTests {
     private static let names = [
         Array(GatewayMetricName.helps.keys), WorkerMetricName.allCases.map(\.rawValue),
         ProcessFeature.ofFeatures.flatMap { $0.metrics.keys },
-        LaneMetricName.allCases.map { $0.name(for: .apns) }, ProviderTokenMetricName.allCases.map(\.rawValue),
+        LaneMetricName.allCases.flatMap { [$0.name(for: .apns), $0.name(for: .fcm)] },
+        ProviderTokenMetricName.allCases.map(\.rawValue),
         RedisMetricName.allCases.map(\.rawValue), SpanMetricName.allCases.map(\.rawValue),
     ]
     private static let exported = Set(names.joined())

@@ -47,6 +47,23 @@ struct AppSettingsTests {
             refusal(file: "apps:\n  - key: a\n    apns: {environment: all}\n").contains("production, sandbox or both"))
     }
 
+    @Test func `an app may have APNs, FCM or both`() throws {
+        var environment = Self.environment
+        let apns = try load(environment: environment).apps[0]
+        #expect(apns.usesAPNs && !apns.usesFCM && apns.fcmOrigin == "https://fcm.googleapis.com")
+        environment["LAMPLIGHTER_FCM_URL"] = "https://127.0.0.1:8444/"
+        #expect(refusal(environment: environment).contains("LAMPLIGHTER_FCM_SERVICE_ACCOUNT_FILE is not set"))
+        environment["LAMPLIGHTER_FCM_SERVICE_ACCOUNT_FILE"] = "keys/account.json"
+        environment["LAMPLIGHTER_FCM_CA_FILE"] = "/tmp/ca.pem"
+        let both = try load(environment: environment).apps[0]
+        #expect(both.usesAPNs && both.usesFCM && both.fcmOrigin == "https://127.0.0.1:8444")
+        #expect(both[.serviceAccountFile] == "keys/account.json" && both[.fcmCAFile] == "/tmp/ca.pem")
+        let file = "apps:\n  - key: shop\n    fcm: {service_account_file: account.json}\n"
+        let android = try load(file: file).apps[0]
+        #expect(!android.usesAPNs && android.usesFCM && android[.serviceAccountFile] == "config/account.json")
+        #expect(try load(file: "apps:\n  - key: shop\n").apps[0].usesAPNs, "so that what is missing is reported")
+    }
+
     @Test func `the file's list wins over the environment's app, with a warning`() throws {
         var other = Self.environment
         other["LAMPLIGHTER_APP_KEY"] = "other"

@@ -20,8 +20,11 @@ struct DoctorChecks {
             findings.append(.warning("transport", fault.problem, fault.remedy))
         }
         for app in settings.apps {
-            findings += await apns(app, redis.time)
-            findings += await channels(app)
+            if app.usesAPNs {
+                findings += await apns(app, redis.time)
+                findings += await channels(app)
+            }
+            if app.usesFCM { findings += await fcm(app, redis.time) }
             for feature in ProcessFeature.ofFeatures { findings += await feature.ways(app, settings) }
         }
         findings += await collector()
@@ -49,10 +52,10 @@ struct DoctorChecks {
         return settings.apps.flatMap { app in
             let subject = "app \(app.key)"
             var findings: [Finding] = []
-            let needed: [AppField] = [.secret, .masterSecret, .bundleID, .teamID, .keyID]
+            let needed: [AppField] = [.secret, .masterSecret] + (app.usesAPNs ? [.bundleID, .teamID, .keyID] : [])
             let missing = needed.filter { app[$0] == nil }.map(\.path)
             if missing.isEmpty {
-                findings.append(.good(subject, app[.bundleID] ?? ""))
+                findings.append(.good(subject, app[.bundleID] ?? "Android alone"))
             } else {
                 let fields = missing.joined(separator: ", ")
                 findings.append(.bad(subject, "not set: \(fields)", "set what is missing", .configuration))
@@ -72,7 +75,7 @@ struct DoctorChecks {
             findings += app.credentials.flatMap {
                 Finding.exposed("credential \(app.key)/\($0.credential.id)", $0.secretFile)
             }
-            return findings + app.allKeyPairs.map { key(app, $0) }
+            return findings + (app.usesAPNs ? app.allKeyPairs.map { key(app, $0) } : [])
         }
     }
 

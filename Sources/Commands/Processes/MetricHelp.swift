@@ -1,4 +1,5 @@
 import APNsClient
+import FCMClient
 import Fanout
 import HTTPAPI
 import Lanes
@@ -10,7 +11,9 @@ enum MetricHelp {
     static let texts: [String: String] = {
         var texts = GatewayMetricName.helps
         for name in WorkerMetricName.allCases { texts[name.rawValue] = name.help }
-        for name in LaneMetricName.allCases { texts[name.name(for: .apns)] = name.help(for: .apns) }
+        for platform in [PlatformName.apns, .fcm] {
+            for name in LaneMetricName.allCases { texts[name.name(for: platform)] = name.help(for: platform) }
+        }
         for name in ProviderTokenMetricName.allCases { texts[name.rawValue] = name.help }
         for name in RedisMetricName.allCases { texts[name.rawValue] = name.help }
         for name in SpanMetricName.allCases { texts[name.rawValue] = name.help }

@@ -68,7 +68,7 @@ struct ServeCommand: AsyncParsableCommand {
         configuration.apps = try settings.requiredApps().map { app in
             // A gateway does not sign, but an error in a configured key must show up before a worker needs it.
             // Workers check a key that only their user reads, or that is on their machines only.
-            for pair in app.keyPairs {
+            for pair in app.usesAPNs ? app.keyPairs : [] {
                 guard let file = app.file(pair.file), !file.isWithheld else { continue }
                 guard !file.isAbsent else {
                     logger.warning(
@@ -86,7 +86,8 @@ struct ServeCommand: AsyncParsableCommand {
             var served = GatewayApp(
                 key: app.key, secret: try app.required(.secret), masterSecret: try app.required(.masterSecret))
             // Only workers send, but an app without it is not ready to serve.
-            _ = try app.required(.bundleID)
+            if app.usesAPNs { _ = try app.required(.bundleID) }
+            served.platforms = app.platforms
             served.staleAfter = settings.staleAfter(app).map { Int($0 / .seconds(1)) }
             served.endAfter = settings.endAfter(app)
             served.lives = settings.lives(app)

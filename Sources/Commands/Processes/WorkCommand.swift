@@ -1,5 +1,6 @@
 import APNsClient
 import ArgumentParser
+import FCMClient
 import Fanout
 import HTTPAPI
 import Lanes
@@ -12,7 +13,7 @@ import Threads
 /// `lamplighter work`: runs one worker process. Any number of workers may run, on any machines.
 struct WorkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        name: "work", "Run a worker, which sends pushes to APNs and settles their outcomes.",
+        name: "work", "Run a worker, which sends pushes to APNs and FCM and settles their outcomes.",
         details: """
             A worker opens no port unless --port is set. Then it serves /healthz, /readyz and /metrics. On SIGTERM it \
             begins no new work, settles the pages in flight, and exits 0 within worker.drain_timeout. On SIGUSR1 it \
@@ -31,33 +32,13 @@ struct WorkCommand: AsyncParsableCommand {
         let (settings, logger, store) = (boot.settings, boot.logger, boot.store)
         let apps = settings.apps
         for app in apps { try app.checkCertificates() }
-        let keys = Dictionary(try apps.map { ($0.key, try WorkerReload.Keys($0)) }) { $1 }
+        let keys = Dictionary(try apps.filter(\.usesAPNs).map { ($0.key, try WorkerReload.Keys($0)) }) { $1 }
         let parts = try ProcessFeature.ofFeatures.compactMap { try $0.inWorker(boot) }
         if let fault = settings.apns.transport.fault {
             StartWarning(problem: fault.problem, remedy: fault.remedy).log(to: logger)
         }
         // Make the transports before waiting for Redis: a configuration that cannot send must end the process at once.
-        let served = try apps.map { app in
-            var configuration = try Self.configuration(app, settings, keys[app.key]?.first)
-            configuration.share = FleetProviderTokens(store, app: app.key)
-            configuration.clock = store.time.now
-            return WorkerApp(
-                key: app.key, bundleID: try app.required(.bundleID),
-                transport: try LaneTransport(settings.apns.transport, configuration: configuration, logger: logger),
-                otherTransport: try app.otherOrigin.map { origin in
-                    var other = configuration
-                    other.origin = origin
-                    other.keys = keys[app.key]?.other ?? other.keys
-                    return try LaneTransport(settings.apns.transport, configuration: other, logger: logger)
-                },
-                broadcasts: try app.manageOrigin.map { origin in
-                    BroadcastService(
-                        try BroadcastClient(
-                            settings.apns.transport, configuration: configuration, manageOrigin: origin,
-                            bundleID: try app.required(.bundleID), logger: logger))
-                },
-                endAfter: settings.endAfter(app), rate: settings.deliveryRate(app))
-        }
+        let served = try apps.map { try ServedApp($0, settings, keys[$0.key], store, logger).workerApp() }
         try await boot.connect()
         var options = settings.worker
         options.name = boot.name
@@ -80,6 +61,15 @@ struct WorkCommand: AsyncParsableCommand {
                 }, beside: [totals] + ofFeatures, limit: settings.worker.drainTimeout,
                 reload: reload.apply))
         totals.log()
+    }
+
+    /// Reads and checks the key file here, as with APNs.
+    static func fcmConfiguration(_ app: AppSettings, _ settings: Settings) throws -> FCMClientConfiguration {
+        var configuration = FCMClientConfiguration(
+            origin: app.fcmOrigin, account: try ServiceAccountFile(app).account, caFile: app[.fcmCAFile],
+            lanes: settings.apns.lanes, requestTimeout: settings.apns.requestTimeout)
+        configuration.app = app.key.rawValue
+        return configuration
     }
 
     /// Reads and checks the key files here, so that a wrong one ends the process at start and not at the first push.

@@ -24,7 +24,7 @@ struct WorkerReload: Sendable {
 
     /// Reads all files first, so that an unusable one changes nothing.
     func apply(_ settings: Settings) throws {
-        let apps = settings.apps.filter { keys[$0.key] != nil }
+        let apps = settings.apps.filter { keys[$0.key] != nil && $0.usesAPNs }
         let read = try apps.map { ($0.key, try ProviderKeyFile.keys(of: $0)) }
         let changes = try parts.map { try $0.reload(settings) }
         for (app, next) in read {
