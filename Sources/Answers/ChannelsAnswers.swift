@@ -96,6 +96,8 @@ public struct FormerAnswer: AnswerBody {
 /// A channel in Airship's form.
 public struct ListedChannelAnswer: AnswerBody {
     public let channelID: String
+    /// Nil: it is not known.
+    public let deviceType: String?
     public let optIn: Bool
     public let created, lastRegistration, namedUserID: String?
     public let tags: [String]
@@ -103,17 +105,18 @@ public struct ListedChannelAnswer: AnswerBody {
     public let hasIOS18: Bool
 
     public init(
-        channelID: String, optIn: Bool, created: String?, lastRegistration: String?, namedUserID: String?,
-        tags: [String], tagGroups: [ExactText: [String]], hasIOS18: Bool
+        channelID: String, deviceType: String?, optIn: Bool, created: String?, lastRegistration: String?,
+        namedUserID: String?, tags: [String], tagGroups: [ExactText: [String]], hasIOS18: Bool
     ) {
-        (self.channelID, self.optIn) = (channelID, optIn)
+        (self.channelID, self.deviceType, self.optIn) = (channelID, deviceType, optIn)
         (self.created, self.lastRegistration) = (created, lastRegistration)
         (self.namedUserID, self.tags, self.tagGroups, self.hasIOS18) = (namedUserID, tags, tagGroups, hasIOS18)
     }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == ListedChannelAnswer {
         channelID = try fields("channel_id", \.channelID, .channel)
-        try fields.constant("device_type", "ios", nil)
+        deviceType = try fields.optional(
+            "device_type", \.deviceType, "ios or android. Absent in a list of an app that sends to both.")
         try fields.constant("installed", true, .bool)
         optIn = try fields("opt_in", \.optIn, "Whether it has a token.")
         created = try fields.optional("created", \.created, .plainTime)

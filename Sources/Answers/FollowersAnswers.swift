@@ -33,19 +33,28 @@ public struct FollowersAnswer: AnswerBody {
 /// One line of a page of followers.
 public struct FollowerAnswer: AnswerBody {
     public static var schemaName: String? { nil }
-    public let channel, token: String
+    public let channel: String
+    /// Nil: the platform is not iOS.
+    public let platform: String?
+    public let token, fid: String?
     public let registeredAt: Int
     public let startedAt: Int?
     public let frequentPushesEnabled: Bool?
 
-    public init(channel: String, token: String, registeredAt: Int, startedAt: Int?, frequentPushesEnabled: Bool?) {
-        (self.channel, self.token, self.registeredAt, self.startedAt) = (channel, token, registeredAt, startedAt)
+    public init(
+        channel: String, platform: String?, token: String?, fid: String? = nil, registeredAt: Int, startedAt: Int?,
+        frequentPushesEnabled: Bool?
+    ) {
+        (self.channel, self.platform, self.token, self.fid) = (channel, platform, token, fid)
+        (self.registeredAt, self.startedAt) = (registeredAt, startedAt)
         self.frequentPushesEnabled = frequentPushesEnabled
     }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == FollowerAnswer {
         channel = try fields("channel", \.channel, .channel)
-        token = try fields("token", \.token)
+        platform = try fields.optional("platform", \.platform, "Absent: ios.")
+        token = try fields.optional("token", \.token, "Absent: the channel has no address now, or a `fid`.")
+        fid = try fields.optional("fid", \.fid)
         registeredAt = try fields("registered_at_ms", \.registeredAt)
         startedAt = try fields.optional("started_at_ms", \.startedAt)
         frequentPushesEnabled = try fields.optional("frequent_pushes_enabled", \.frequentPushesEnabled)

@@ -63,6 +63,19 @@ extension Outcomes: AnswerBody {
     }
 }
 
+/// A push's outcomes on each platform that it was for.
+public struct PlatformOutcomesAnswer: AnswerBody {
+    public private(set) var byPlatform: [Platform: Outcomes] = [:]
+
+    public init(_ byPlatform: [Platform: Outcomes]) { self.byPlatform = byPlatform }
+
+    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == PlatformOutcomesAnswer {
+        for platform in Platform.all {
+            byPlatform[platform] = try fields.optional(platform.name) { $0.byPlatform[platform] }
+        }
+    }
+}
+
 /// The ledger of a push, in answers and in outgoing events.
 @dynamicMemberLookup public struct LedgerAnswer: AnswerBody {
     public static var about: String? {
@@ -73,6 +86,8 @@ extension Outcomes: AnswerBody {
     public let state: String
     public let expanded: Bool
     public let outcomes: Outcomes
+    /// Nil: the push was for iOS alone.
+    public let platforms: PlatformOutcomesAnswer?
     public let retries, duplicatesPossible, demoted, late: Int
     public let stale: Int?
     public let automatic, test: Bool?
@@ -89,13 +104,14 @@ extension Outcomes: AnswerBody {
 
     public init(
         pushID: String, name: String, event: String, priority: Int, state: String, expanded: Bool,
-        outcomes: Outcomes, retries: Int, duplicatesPossible: Int, demoted: Int, late: Int, stale: Int?,
+        outcomes: Outcomes, platforms: PlatformOutcomesAnswer? = nil, retries: Int, duplicatesPossible: Int,
+        demoted: Int, late: Int, stale: Int?,
         automatic: Bool?, test: Bool? = nil,
         broadcast: BroadcastResultAnswer?, supersededBy: String?, createdAt: String, finishedAt: String?,
         errors: [String: Int], shown: Int?, ended: Int?, dismissed: Int?, by: PublisherAnswer?
     ) {
         (self.pushID, self.name, self.event, self.priority) = (pushID, name, event, priority)
-        (self.state, self.expanded, self.outcomes) = (state, expanded, outcomes)
+        (self.state, self.expanded, self.outcomes, self.platforms) = (state, expanded, outcomes, platforms)
         (self.retries, self.duplicatesPossible) = (retries, duplicatesPossible)
         (self.demoted, self.late, self.stale, self.automatic) = (demoted, late, stale, automatic)
         self.test = test
@@ -113,6 +129,8 @@ extension Outcomes: AnswerBody {
         state = try fields("state", \.state, .pushState)
         expanded = try fields("expanded", \.expanded, "`targets` is final.")
         outcomes = try fields.part(\.outcomes)
+        platforms = try fields.optional(
+            "platforms", \.platforms, "The same counts for each platform. Absent: the push was for iOS alone.")
         retries = try fields("retries", \.retries)
         duplicatesPossible = try fields("duplicates_possible", \.duplicatesPossible)
         demoted = try fields("demoted", \.demoted, or: 0)

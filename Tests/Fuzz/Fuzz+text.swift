@@ -30,7 +30,10 @@ func fuzzAudience(_ bytes: [UInt8]) {
 }
 
 func fuzzPublish(_ bytes: [UInt8]) {
-    guard let pushes = try? PublishBody.parse(bytes, now: 1_790_000_000_000, staleAfter: 60, marks: true) else {
+    guard
+        let pushes = try? PublishBody.parse(
+            bytes, now: 1_790_000_000_000, .init(platforms: [.ios, .android], staleAfter: 60, marks: true))
+    else {
         return
     }
     promise(pushes.count <= PublishBody.maximumPushes, "the number of pushes is bounded")

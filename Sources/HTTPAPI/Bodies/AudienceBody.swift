@@ -6,12 +6,15 @@ enum AudienceBody {
     /// The most bytes of a tag, a tag group or a named user.
     static let maximumTextBytes = 255
 
-    static func parse(_ value: JSONValue, warnings: inout [String]) throws(JSONError) -> Audience {
-        var walk = Walk()
+    /// - Parameter platforms: of the app
+    static func parse(
+        _ value: JSONValue, _ platforms: Set<Platform> = [.ios], warnings: inout [String]
+    ) throws(JSONError) -> Audience {
+        var walk = Walk(platforms: platforms)
         let audience = try selector(value, depth: 0, &walk)
         guard !walk.foreign.isEmpty else { return audience }
         warnings.append(
-            "\(value.path): \(walk.foreign.joined(separator: ", ")) matches nobody here: Lamplighter sends to iOS only"
+            "\(value.path): \(walk.foreign.joined(separator: ", ")) matches nobody here: this app sends to no such device"
                 + (walk.isForeignNegated ? "; `not` of it matches everybody" : "")
                 + (audience == .nobody ? "; the whole audience matches nobody" : "")
                 + (audience == .all ? "; the whole audience is \"all\"" : ""))
@@ -19,16 +22,23 @@ enum AudienceBody {
     }
 
     private struct Walk {
+        let platforms: Set<Platform>
         var leaves = 0
         /// Selectors of other platforms: each key once, in order of first appearance.
         var foreign: [String] = []
         var isForeignNegated = false
+
+        /// Whether the selector is for channels of a platform that the app does not have.
+        func lacks(_ key: String) -> Bool {
+            guard let platform = Platform.all.first(where: { "\($0)_channel" == key }) else { return false }
+            return !platforms.contains(platform)
+        }
     }
 
-    private static let known = ["or", "and", "not", "tag", "ios_channel", "channel", "named_user"]
+    private static let known = ["or", "and", "not", "tag", "ios_channel", "android_channel", "channel", "named_user"]
     /// Selectors of other platforms match no device inside an operator, and the other parts still count.
     private static let foreign = [
-        "android_channel", "amazon_channel", "open_channel", "sms_id", "sms_sender", "msisdn", "email", "email_address",
+        "amazon_channel", "open_channel", "sms_id", "sms_sender", "msisdn", "email", "email_address",
         "apid", "wns",
     ]
     /// Airship's selectors on data that Lamplighter does not keep. Leaving one out would widen or empty the audience.
@@ -49,9 +59,9 @@ enum AudienceBody {
         }
         guard value.kind == .object else { throw value.mismatch("\"all\" or a selector object") }
         let object = try value.object()
-        if let (key, part) = object.members.first(where: { foreign.contains($0.key) }) {
+        if let (key, part) = object.members.first(where: { foreign.contains($0.key) || walk.lacks($0.key) }) {
             guard depth > 0 else {
-                throw part.keyError("selects devices of another platform: Lamplighter sends to iOS only")
+                throw part.keyError("selects devices of another platform than this app sends to")
             }
             if !walk.foreign.contains(key) { walk.foreign.append(key) }
             return .nobody

@@ -38,6 +38,11 @@ struct BatchBody: Sendable {
                     note(error)
                 }
             }
+            for entry in try body["live_updates"]?.array(atMost: Self.maximumUpdates, "Live Updates") ?? [] {
+                do throws(JSONError) { updates.append(try Self.liveUpdate(entry, channel: channel, catchesUp)) } catch {
+                    note(error)
+                }
+            }
             if values.count > Self.maximumUpdates {
                 throw values[Self.maximumUpdates].error(
                     "is beyond the first \(Self.maximumUpdates) of the call's \(values.count) entries: send it in another call"
@@ -65,11 +70,32 @@ struct BatchBody: Sendable {
         if problems.count < Self.maximumProblems { problems.append(problem) }
     }
 
+    /// An Android app's card began (`set`) or is over (`remove`). The channel has the address.
+    private static func liveUpdate(
+        _ value: JSONValue, channel: ChannelID, _ catchesUp: Bool
+    ) throws(JSONError) -> Update {
+        let entry = try value.object()
+        let place = TokenPlace.activity(try entry.required("name").activityName())
+        let at = try entry.required("action_ts_ms").epochMilliseconds()
+        guard try action(entry) == "set" else { return .remove(place, Untrack(channel: channel, removedAt: at)) }
+        let started = try entry["start_ts_ms"]?.startMilliseconds(after: at, "action_ts_ms")
+        return .set(
+            place,
+            Registration(
+                channel: channel, token: .ofChannel(on: .android), registeredAt: at, startedAt: started,
+                wantsState: catchesUp))
+    }
+
+    private static func action(_ entry: JSONObject) throws(JSONError) -> String {
+        let value = try entry.required("action")
+        let action = try value.string()
+        guard action == "set" || action == "remove" else { throw value.error("must be set or remove") }
+        return action
+    }
+
     private static func update(_ value: JSONValue, channel: ChannelID, _ catchesUp: Bool) throws(JSONError) -> Update {
         let entry = try value.object()
-        let actionValue = try entry.required("action")
-        let action = try actionValue.string()
-        guard action == "set" || action == "remove" else { throw actionValue.error("must be set or remove") }
+        let action = try action(entry)
         let at = try entry.required("action_ts_ms").epochMilliseconds()
         let place: TokenPlace
         var id: String?

@@ -11,6 +11,17 @@ enum ChannelBody {
         /// Whether the device has iOS 18 or later. Nil if the body does not say. The SDK says so when the value
         /// changes.
         var hasIOS18: Bool?
+        /// What the body says of the install's address. Nil: it is on a platform without one for all names.
+        var address: Address?
+    }
+
+    /// An install's address on a platform where it has one.
+    struct Address: Sendable, Hashable {
+        var platform: Platform
+        /// Nil: there is none now, or one of a service that Lamplighter does not send by.
+        var address: AndroidAddress?
+        /// Whether the user lets the app show notifications. Nil: the body does not say.
+        var showsNotifications: Bool?
     }
 
     /// Airship's limits: tags of one group in one call, groups in one call, and tags in the list of a channel.
@@ -35,8 +46,8 @@ enum ChannelBody {
     /// `{"channel":{"device_type":"ios","tags":[…],"set_tags":true,"named_user_id":…,"device_os":"18.1"}}`
     static func registration(_ bytes: [UInt8]) throws(JSONError) -> Registration {
         let channel = try JSONDocument(bytes).root.object().required("channel").object()
-        if let type = channel["device_type"] { try iosOnly(type) }
         var registration = Registration(tags: TagChange(), namedUser: nil)
+        registration.address = try address(channel)
         // In Airship's API the list of tags is only informative without `set_tags`.
         if let set = channel["set_tags"], try set.bool() {
             var tags: Set<ExactText> = []
@@ -52,6 +63,18 @@ enum ChannelBody {
             registration.hasIOS18 = Int(try system.string().prefix { $0 != "." }).map { $0 >= 18 }
         }
         return registration
+    }
+
+    /// The address of an Android install. A body without one says that there is none: Airship's SDK tells it each time.
+    private static func address(_ channel: JSONObject) throws(JSONError) -> Address? {
+        guard let type = try channel["device_type"].map(deviceType), type != "ios" else { return nil }
+        var address = Address(platform: .android)
+        address.showsNotifications = try channel["opt_in"]?.bool()
+        let service = try channel["android"]?.object()["delivery_type"]?.string() ?? "fcm"
+        if type == "android", service == "fcm", let text = channel["push_address"], text.kind != .null {
+            address.address = try text.androidAddress(.token)
+        }
+        return address
     }
 
     /// `{"add":{"group":["tag"]},"remove":{…},"set":{…}}`, each key optional. Applied in the order set, add, remove.
@@ -76,8 +99,8 @@ enum ChannelBody {
     }
 
     static let maximumChannels = 1_000
-    private static let iosAudience = ["ios_channel", "channel"]
-    private static let foreignAudience = ["android_channel", "amazon_channel"]
+    private static let servedAudience = ["ios_channel", "android_channel", "channel"]
+    private static let foreignAudience = ["amazon_channel"]
 
     /// `{"audience":{"ios_channel": id or up to 1,000},"add":…,"remove":…,"set":…}`.
     /// Other platforms get a warning.
@@ -85,8 +108,8 @@ enum ChannelBody {
         _ bytes: [UInt8]
     ) throws(JSONError) -> (channels: [ChannelID], change: TagChange, warnings: [String]) {
         let body = try JSONDocument(bytes).root.object(known: ["audience", "add", "remove", "set"])
-        let audience = try body.required("audience").object(known: iosAudience + foreignAudience)
-        let lists = iosAudience.compactMap { audience[$0] }
+        let audience = try body.required("audience").object(known: servedAudience + foreignAudience)
+        let lists = servedAudience.compactMap { audience[$0] }
         guard let first = lists.first else { throw audience.missing("ios_channel") }
         var values: [JSONValue] = []
         for list in lists { values += list.kind == .array ? try list.array() : [list] }
@@ -94,7 +117,7 @@ enum ChannelBody {
             throw first.error("must be one channel, or a list of 1 to \(maximumChannels)")
         }
         let warnings = foreignAudience.compactMap { audience[$0] }
-            .map { "\($0.path) is not tagged: Lamplighter serves iOS only" }
+            .map { "\($0.path) is not tagged: Lamplighter does not serve this platform" }
         let channels = try values.map { (value) throws(JSONError) in try value.channelID() }
         return (channels, try requiredTags(body), warnings)
     }
@@ -120,7 +143,7 @@ enum ChannelBody {
         let entries = try value.oneOrMore(atMost: limit, (one: "channel", many: "channels"))
         return try entries.map { (entry) throws(JSONError) in
             let entry = try entry.object(known: ["channel_id", "device_type"])
-            if let type = entry["device_type"] { try iosOnly(type) }
+            if let type = entry["device_type"] { _ = try deviceType(type) }
             return try entry.required("channel_id").channelID()
         }
     }
@@ -131,13 +154,20 @@ enum ChannelBody {
     ) throws(JSONError) -> (channel: ChannelID, namedUser: String?) {
         let body = try JSONDocument(bytes).root.object(known: ["channel_id", "device_type", "named_user_id"])
         let channel = try body.required("channel_id").channelID()
-        if let type = body["device_type"] { try iosOnly(type) }
+        if let type = body["device_type"] { _ = try deviceType(type) }
         if isRequired { _ = try body.required("named_user_id") }
         return (channel, try body["named_user_id"]?.text("named_user_id"))
     }
 
-    private static func iosOnly(_ value: JSONValue) throws(JSONError) {
-        guard try value.string() == "ios" else { throw value.error("must be `ios`: Lamplighter serves iOS only") }
+    /// Channels of these types are kept. Those of a type that no platform sends to get nothing.
+    private static let deviceTypes = ["ios", "android", "amazon"]
+
+    private static func deviceType(_ value: JSONValue) throws(JSONError) -> String {
+        let text = try value.string()
+        guard deviceTypes.contains(text) else {
+            throw value.error("must be ios, android or amazon\(deviceTypes.suggestion(for: text))")
+        }
+        return text
     }
 
     private static func groups(_ value: JSONValue) throws(JSONError) -> [ExactText: Set<ExactText>] {

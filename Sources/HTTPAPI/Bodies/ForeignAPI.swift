@@ -3,7 +3,7 @@ import StrictJSON
 /// Another service's API whose clients may call Lamplighter, as far as a feature knows it. `ofFeatures` lists them.
 struct ForeignAPI: Sendable {
     /// The objects of a push that have keys.
-    enum Place: Sendable, Hashable { case push, options, notification, ios }
+    enum Place: Sendable, Hashable { case push, options, notification, ios, android }
 
     /// A push object, and two objects in it.
     struct Push {

@@ -21,7 +21,7 @@ enum LiveActivityBody {
     ) throws(JSONError) -> PublishBody.Push {
         let body = try value.object(known: keys)
         let name = try body.required("name")
-        let event = try self.event(body.required("event"))
+        let event = try body.required("event").activityEvent()
         var publish = Publish(name: try name.activityName(), event: event, audience: audience, options: options)
         if let priority = body["priority"] { publish.priority = try self.priority(priority) }
         publish.contentState = try body["content_state"]?.rawObject()
@@ -52,12 +52,6 @@ enum LiveActivityBody {
         return push
     }
 
-    private static func event(_ value: JSONValue) throws(JSONError) -> ActivityEvent {
-        let text = try value.string()
-        if let event = ActivityEvent(rawValue: text) { return event }
-        throw value.error("must be start, update or end\(ActivityEvent.allCases.map(\.rawValue).suggestion(for: text))")
-    }
-
     private static func priority(_ value: JSONValue) throws(JSONError) -> PushPriority {
         let number = try value.integer()
         if let priority = Int(exactly: number).flatMap(PushPriority.init(rawValue:)) { return priority }
@@ -67,14 +61,7 @@ enum LiveActivityBody {
     private static func times(
         _ body: JSONObject, now: Int64, into publish: inout Publish, warnings: inout [String]
     ) throws(JSONError) {
-        if let timestamp = body["timestamp"] {
-            let seconds = try timestamp.epochSeconds()
-            guard seconds <= now + maximumLead else {
-                throw timestamp.error(
-                    "must not be more than \(maximumLead) s ahead; it is \(seconds - Int(now)) s ahead")
-            }
-            publish.timestamp = seconds
-        }
+        if let timestamp = body["timestamp"] { publish.timestamp = try timestamp.publishTime(now: now) }
         if let stale = body["stale_date"] {
             let seconds = try stale.epochSeconds()
             if seconds <= now {
@@ -118,6 +105,24 @@ enum LiveActivityBody {
         let broadcast = ", or \(Payload.maximumBroadcastBytes) for a name with a broadcast channel"
         let limit = "Apple's limit is \(Payload.maximumBytes)\(publish.isForBroadcast ? broadcast : "")"
         return largest.error("makes the APNs payload \(size) bytes; \(limit) (this value: \(largest.raw.count) bytes)")
+    }
+}
+
+extension JSONValue {
+    func activityEvent() throws(JSONError) -> ActivityEvent {
+        let text = try string()
+        if let event = ActivityEvent(rawValue: text) { return event }
+        throw error("must be start, update or end\(ActivityEvent.allCases.map(\.rawValue).suggestion(for: text))")
+    }
+
+    /// A publisher's `timestamp`, epoch seconds.
+    func publishTime(now: Int64) throws(JSONError) -> Int {
+        let seconds = try epochSeconds()
+        guard seconds <= now + LiveActivityBody.maximumLead else {
+            throw error(
+                "must not be more than \(LiveActivityBody.maximumLead) s ahead; it is \(seconds - Int(now)) s ahead")
+        }
+        return seconds
     }
 }
 

@@ -22,51 +22,103 @@ enum PublishBody {
         /// The payload has a push mark, without an id yet.
         var isMarked = false
 
+        /// As the store keeps it.
         func payload(for id: PushID) -> [UInt8] {
-            isMarked ? Payload.marked(payload, publish.event, with: id) : payload
+            let payload = isMarked ? Payload.marked(payload, publish.event, with: id) : payload
+            return PushContent(payload: payload, android: publish.android).stored
         }
     }
 
-    /// `now` is in epoch milliseconds, `staleAfter` in seconds to the `stale_date` of starts and updates without one.
-    /// `marks` says whether content states get a push mark.
-    static func parse(
-        _ bytes: [UInt8], now: Int64, staleAfter: Int? = nil, marks: Bool = false
-    ) throws(JSONError) -> [Push] {
-        try JSONDocument(bytes).root.oneOrMore(atMost: maximumPushes, ("push", "pushes"))
-            .map { value throws(JSONError) in try push(value, now: now / 1_000, staleAfter: staleAfter, marks: marks) }
+    /// What a body is read for.
+    struct Reading {
+        /// The platforms of the app.
+        var platforms: Set<Platform> = [.ios]
+        /// Seconds to the `stale_date` of starts and updates without one.
+        var staleAfter: Int?
+        /// Whether content states get a push mark.
+        var marks = false
     }
 
-    /// Reads one push object. `now` is the time of its sending, in epoch seconds.
-    static func push(
-        _ value: JSONValue, now: Int64, staleAfter: Int? = nil, marks: Bool = false
-    ) throws(JSONError) -> Push {
+    /// `now` is in epoch milliseconds. A body with a name for each platform is two pushes.
+    static func parse(_ bytes: [UInt8], now: Int64, _ reading: Reading = Reading()) throws(JSONError) -> [Push] {
+        let pushes = try JSONDocument(bytes).root.oneOrMore(atMost: maximumPushes, ("push", "pushes"))
+            .map { value throws(JSONError) in try self.pushes(value, now: now / 1_000, reading) }
+        return pushes.flatMap { $0 }
+    }
+
+    /// Reads one push object, which must be one push. `now` is the time of its sending, in epoch seconds.
+    static func push(_ value: JSONValue, now: Int64, _ reading: Reading = Reading()) throws(JSONError) -> Push {
+        let pushes = try self.pushes(value, now: now, reading)
+        guard pushes.count == 1 else {
+            throw value.error("must have one name: give each platform's name a push of its own")
+        }
+        return pushes[0]
+    }
+
+    private static func pushes(_ value: JSONValue, now: Int64, _ reading: Reading) throws(JSONError) -> [Push] {
         guard value.kind == .object else { throw value.mismatch("a push object") }
         let body = try value.object()
         var warnings: [String] = []
         try ForeignKey.check(body, own: pushKeys, ForeignAPI.keys(.push), warnings: &warnings)
-        let audience = try AudienceBody.parse(body.required("audience"), warnings: &warnings)
-        try deviceTypes(body.required("device_types"))
+        let audience = try AudienceBody.parse(body.required("audience"), reading.platforms, warnings: &warnings)
+        let types = try deviceTypes(body.required("device_types"), reading.platforms)
         let notification = try body.required("notification").object()
-        try ForeignKey.check(notification, own: ["ios"], ForeignAPI.keys(.notification), warnings: &warnings)
-        let ios = try notification.required("ios").object()
-        try ForeignKey.check(ios, own: ["live_activity"], ForeignAPI.keys(.ios), warnings: &warnings)
-        guard let activityValue = ios["live_activity"] else {
-            throw ios.missing("live_activity", "is required: Lamplighter sends Live Activities only")
-        }
+        let blocks = Platform.all.map(\.name)
+        try ForeignKey.check(notification, own: blocks, ForeignAPI.keys(.notification), warnings: &warnings)
         let options = try body["options"]?.object()
         var publishOptions = PublishOptions()
         if let options { publishOptions = try self.options(options, now: now, warnings: &warnings) }
-        var push = try LiveActivityBody.parse(
-            activityValue, audience: audience, options: publishOptions, now: now, staleAfter: staleAfter, marks: marks,
-            warnings: &warnings)
-        let whole = ForeignAPI.Push(body: body, notification: notification, activity: try activityValue.object())
-        for api in ForeignAPI.ofFeatures { try api.check(whole, &warnings) }
-        for key in ["restart", "respect_dismissal"] where push.publish.event != .start {
+
+        var pushes: [Push] = []
+        func block(_ platform: Platform) throws(JSONError) -> JSONValue? {
+            guard types.contains(platform) else { return nil }
+            return types.count == 1 ? try notification.required(platform.name) : notification[platform.name]
+        }
+        func check(_ activity: JSONValue) throws(JSONError) {
+            let whole = ForeignAPI.Push(body: body, notification: notification, activity: try activity.object())
+            for api in ForeignAPI.ofFeatures { try api.check(whole, &warnings) }
+        }
+        if let ios = try block(.ios)?.object() {
+            try ForeignKey.check(ios, own: ["live_activity"], ForeignAPI.keys(.ios), warnings: &warnings)
+            guard let activityValue = ios["live_activity"] else {
+                throw ios.missing("live_activity", "is required: Lamplighter sends Live Activities only")
+            }
+            let push = try LiveActivityBody.parse(
+                activityValue, audience: audience, options: publishOptions, now: now, staleAfter: reading.staleAfter,
+                marks: reading.marks, warnings: &warnings)
+            try check(activityValue)
+            pushes.append(push)
+        }
+        if let android = try block(.android),
+            let update = try LiveUpdateBody.parse(
+                android, audience: audience, options: publishOptions, now: now, warnings: &warnings)
+        {
+            try check(update.value)
+            if pushes.first?.publish.name == update.publish.name {
+                try pushes[0].add(update)
+            } else {
+                pushes.append(Push(update, now: now))
+            }
+        }
+        for platform in Platform.all where !types.contains(platform) {
+            guard let block = notification[platform.name], block.asksForSomething else { continue }
+            warnings.append("\(block.path) \(ForeignKey.notSentReason)")
+        }
+        guard let first = pushes.first else {
+            if let android = notification["android"] {
+                throw try android.object().missing("live_update", "is required: Lamplighter sends Live Updates only")
+            }
+            throw notification.missing("ios", "or `android` is required")
+        }
+        for key in ["restart", "respect_dismissal"] where first.publish.event != .start {
             if let value = options?[key] { throw value.keyError("is allowed with event start only") }
         }
-        push.warnings = warnings
-        push.posted = value
-        return push
+        for index in pushes.indices {
+            pushes[index].publish.audience = audience.on(pushes[index].publish.platforms, of: reading.platforms)
+            pushes[index].posted = value
+        }
+        pushes[0].warnings = warnings
+        return pushes
     }
 
     private static let pushKeys = ["audience", "device_types", "notification", "options"]
@@ -75,20 +127,28 @@ enum PublishBody {
     /// The values that `device_types` may hold.
     private static let platforms = ["ios", "android", "amazon", "web", "email", "sms", "mms", "wns"]
 
-    /// `all`, `ios`, or a list of platforms that includes `ios`.
-    private static func deviceTypes(_ value: JSONValue) throws(JSONError) {
+    /// `all`, or a list of platforms that includes one of the app's.
+    /// - Returns: the platforms of the app that are meant
+    private static func deviceTypes(
+        _ value: JSONValue, _ ofApp: Set<Platform>
+    ) throws(JSONError) -> Set<Platform> {
         guard value.kind == .array || value.kind == .string else {
             throw value.mismatch("a list of device types, or the string `all`")
         }
-        var includesIOS = false
+        var found: Set<Platform> = []
         for entry in value.kind == .array ? try value.array() : [value] {
             let text = try entry.string()
-            includesIOS = includesIOS || text == "ios" || text == "all"
+            if text == "all" { found = ofApp }
+            if let platform = Platform(name: text) { found.insert(platform) }
             guard platforms.contains(text) || text == "all" || text.rest(behind: "open::") != nil else {
                 throw entry.error("is not a known device type\(platforms.suggestion(for: text))")
             }
         }
-        guard includesIOS else { throw value.error("must include `ios`, or be `all`: Lamplighter sends to iOS only") }
+        guard !found.isDisjoint(with: ofApp) else {
+            let names = Platform.all.filter(ofApp.contains).map { "`\($0)`" }.joined(separator: " or ")
+            throw value.error("must include \(names), or be `all`: this app sends to no other platform")
+        }
+        return found.intersection(ofApp)
     }
 
     private static func options(

@@ -21,15 +21,15 @@ enum ScheduleBody {
 
     /// Reads the body. `now` is in epoch milliseconds.
     static func parse(
-        _ bytes: [UInt8], now: Int64, staleAfter: Int? = nil, marks: Bool = false
+        _ bytes: [UInt8], now: Int64, _ reading: PublishBody.Reading = PublishBody.Reading()
     ) throws(JSONError) -> [Scheduled] {
         try JSONDocument(bytes).root.oneOrMore(atMost: PublishBody.maximumPushes, ("schedule", "schedules"))
-            .map { value throws(JSONError) in try scheduled(value, now: now, staleAfter: staleAfter, marks: marks) }
+            .map { value throws(JSONError) in try scheduled(value, now: now, reading) }
     }
 
     /// Reads one schedule object: the body of `PUT /api/schedules/{schedule_id}`, or an entry of the array.
     static func scheduled(
-        _ value: JSONValue, now: Int64, staleAfter: Int?, marks: Bool
+        _ value: JSONValue, now: Int64, _ reading: PublishBody.Reading
     ) throws(JSONError) -> Scheduled {
         guard value.kind == .object else { throw value.mismatch("a schedule object") }
         let body = try value.object(known: ["schedule", "push", "name"])
@@ -39,7 +39,7 @@ enum ScheduleBody {
         guard push.raw.count <= maximumPushBytes else {
             throw push.error("must be at most \(maximumPushBytes) bytes, not \(push.raw.count)")
         }
-        var checked = try PublishBody.push(push, now: max(due, now) / 1_000, staleAfter: staleAfter, marks: marks)
+        var checked = try PublishBody.push(push, now: max(due, now) / 1_000, reading)
         // A date of the past means "at once". One between now and the scheduled time is a mistake.
         if checked.publish.event == .end, let date = checked.publish.dismissalDate,
             (now / 1_000..<max(due, now) / 1_000).contains(Int64(date))

@@ -9,6 +9,8 @@ public struct GatewayApp: Sendable {
     public var masterSecret: String
     /// The credentials of the configuration file, beside the two secrets.
     public var credentials: [AppCredential] = []
+    /// The platforms that it sends to.
+    public var platforms: Set<Platform> = [.ios]
     /// Seconds to the `stale_date` of starts and updates that have none. Nil leaves them without one.
     public var staleAfter: Int?
     /// Whether starts without `options.respect_dismissal` leave out channels whose user dismissed the name's card.

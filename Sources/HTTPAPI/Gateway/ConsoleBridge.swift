@@ -33,7 +33,8 @@ struct ConsoleBridge: Sendable {
             },
             records: live.current.parts.store.console, actions: ActionKind.all.map(\.rawValue),
             now: { live.current.parts.store.time.now() },
-            problem: { Self.problem($0) })
+            problem: { Self.problem($0) },
+            platforms: { live.current.authenticator.app($0)?.app.platforms ?? [] })
     }
 
     private func identity(_ key: String, _ secret: String, _ now: Int64) async throws -> ConsoleIdentity? {

@@ -260,7 +260,7 @@ private let prefix = "notification.ios.live_activity"
     ])
     func `an app's updates can get a stale date by default`(activity: String, stale: Int?) throws {
         let bytes = Array(publishText(activity: activity).utf8)
-        let push = try PublishBody.parse(bytes, now: testNow, staleAfter: 900)[0]
+        let push = try PublishBody.parse(bytes, now: testNow, .init(staleAfter: 900))[0]
         #expect(push.publish.staleDate == stale)
         let text = String(decoding: push.payload, as: UTF8.self)
         #expect(text.contains(#""stale-date""#) == (stale != nil))

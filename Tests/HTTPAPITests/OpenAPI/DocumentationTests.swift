@@ -1,4 +1,5 @@
 import Foundation
+import LiveActivity
 import Store
 import StrictJSON
 import TestSupport
@@ -24,6 +25,7 @@ import Testing
             configure: {
                 $0.publicURL = "https://push.example.com"
                 $0.apps[0].takesReceipts = true
+                $0.apps[0].platforms = [.ios, .android]
                 setUp(&$0)
             }
         ) { gateway in

@@ -10,7 +10,7 @@ extension Endpoint {
             [.ok(DoneAnswer.self)],
             isAirship: true),
         Endpoint(
-            "GET", "/api/remote-data/app/{app_key}/ios", .newChannel, .track, SDKCalls.remoteData, [.raw],
+            "GET", "/api/remote-data/app/{app_key}/{platform}", .newChannel, .track, SDKCalls.remoteData, [.raw],
             isAirship: true),
     ]
 }

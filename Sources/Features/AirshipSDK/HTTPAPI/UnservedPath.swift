@@ -82,7 +82,9 @@ struct UnservedPath: Sendable, Hashable {
         rows(
             "Of contacts Lamplighter serves POST /api/contacts/identify/v2 and POST /api/contacts/{contact}.",
             "/api/contacts/associate", "/api/contacts/**"),
-        rows("GET /api/remote-data/app/{app_key}/ios tells the SDK not to ask for it.", "/api/remote-data-contact/**"),
+        rows(
+            "GET /api/remote-data/app/{app_key}/{platform} tells the SDK not to ask for it.",
+            "/api/remote-data-contact/**"),
         rows("Lamplighter knows no places.", "/api/regions/**", "/api/location/**"),
         rows(
             "Lamplighter sends Live Activities only.", "/api/custom-events/**", "/api/attachments/**",

@@ -13,18 +13,16 @@ struct ProposedBody {
     init(pushes: [PublishBody.Push], times: [Int64?]) { (self.pushes, self.times) = (pushes, times) }
 
     init(_ kind: Proposal.Kind, _ bytes: [UInt8], _ call: Call) throws {
-        let (staleAfter, marks) = (call.app.staleAfter, call.app.takesReceipts)
         switch kind {
         case .publish:
-            pushes = try PublishBody.parse(bytes, now: call.now, staleAfter: staleAfter, marks: marks)
+            pushes = try PublishBody.parse(bytes, now: call.now, call.app.reading)
             times = pushes.map { _ in nil }
             return
         case .schedule:
-            schedules = try ScheduleBody.parse(bytes, now: call.now, staleAfter: staleAfter, marks: marks)
+            schedules = try ScheduleBody.parse(bytes, now: call.now, call.app.reading)
         case .replacement:
             schedules = [
-                try ScheduleBody.scheduled(
-                    JSONDocument(bytes).root, now: call.now, staleAfter: staleAfter, marks: marks)
+                try ScheduleBody.scheduled(JSONDocument(bytes).root, now: call.now, call.app.reading)
             ]
         }
         (pushes, times) = (schedules.map(\.push), schedules.map { $0.due })

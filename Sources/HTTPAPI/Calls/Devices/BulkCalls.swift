@@ -6,24 +6,36 @@ import StrictJSON
 /// The calls whose bodies have a line for each channel, of any number.
 struct BulkCalls: CallGroup {
     private let registrations: RegistrationCalls
+    private let addresses: AddressBook
     private let channels: Channels
     /// Changes of channels that are applied in one call.
     private static let changes = 1_000
     /// The most bytes to come that count. A caller can announce any number.
     private static let mostAnnounced = 1 << 40
 
-    init(_ parts: GatewayParts) { (registrations, channels) = (RegistrationCalls(parts), parts.store.channels) }
+    init(_ parts: GatewayParts) {
+        (registrations, addresses, channels) = (RegistrationCalls(parts), AddressBook(parts), parts.store.channels)
+    }
 
     func track(_ call: Call) async throws -> Answer {
         let place = try call.place()
         let (now, catchesUp) = (call.now, call.app.catchesUp)
         let batchSize = registrations.batchSize(of: place)
+        let app = call.app
         let lines = BulkLines(batchSize: batchSize, countsStale: true) { bytes throws(JSONError) in
-            try TrackBody.read(bytes, channel: nil, isStart: place.isForStartTokens, now: now, catchesUp: catchesUp)
+            try TrackBody.read(
+                bytes, channel: nil, isStart: place.isForStartTokens, now: now, catchesUp: catchesUp,
+                platforms: app.platforms)
         }
         return try await bulk(call, lines) { batch, announced in
-            let results = try await registrations.register(batch, in: place, call.app, announced: announced)
-            return BulkOutcome(stale: results.count { $0 == .stale })
+            let missing = try await Set(addresses.note(batch, app))
+            let registrations = batch.indices.filter { !missing.contains($0) }.map { batch[$0].registration }
+            let results = try await self.registrations.register(
+                registrations, in: place, app, announced: announced)
+            let problem = "token: \(TrackBody.noAddress)"
+            return BulkOutcome(
+                stale: results.count { $0 == .stale },
+                refused: Dictionary(uniqueKeysWithValues: missing.map { ($0, problem) }))
         }
     }
 

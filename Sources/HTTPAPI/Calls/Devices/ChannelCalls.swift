@@ -8,8 +8,11 @@ import StrictJSON
 struct ChannelCalls: CallGroup {
     private let store: Store
     private let registrations: RegistrationCalls
+    private let addresses: AddressBook
 
-    init(_ parts: GatewayParts) { (store, registrations) = (parts.store, RegistrationCalls(parts)) }
+    init(_ parts: GatewayParts) {
+        (store, registrations, addresses) = (parts.store, RegistrationCalls(parts), AddressBook(parts))
+    }
 
     /// `GET /api/channels`: channels without what they follow, page by page; with `prefix` or `tag` only some.
     func list(_ call: Call) async throws -> Answer {
@@ -39,7 +42,7 @@ struct ChannelCalls: CallGroup {
             call.query[name].map { "&\(name)=\($0.urlComponent)" }
         }
         let address = next.map { call.page("/api/channels", start: $0, limit: limit) + filter.joined() }
-        return Answer(200, ChannelsAnswer(channels: channels.map(\.answer), nextPage: address))
+        return Answer(200, ChannelsAnswer(channels: channels.map { $0.answer(call.app.platforms) }, nextPage: address))
     }
 
     /// A channel in Airship's form, and what it follows.
@@ -76,9 +79,19 @@ struct ChannelCalls: CallGroup {
         try await store.channels.register(
             call.app.key, channel, tags: registration.tags, namedUser: registration.namedUser,
             hasIOS18: registration.hasIOS18)
+        if let address = registration.address { try await note(address, of: channel, call) }
         return Answer(
             status, ChannelCreatedAnswer(operationID: call.operation, channelID: channel.description),
             warnings: warnings)
+    }
+
+    private func note(_ address: ChannelBody.Address, of channel: ChannelID, _ call: Call) async throws {
+        guard address.address != nil else {
+            return try await addresses.suspend(channel, on: address.platform, at: call.now, call.app)
+        }
+        let word = AddressBook.Word(
+            channel: channel, address: address.address, showsNotifications: address.showsNotifications, at: call.now)
+        _ = try await addresses.note([word], on: address.platform, call.app)
     }
 
     /// Applies every entry that it can, in order. Each step can be repeated, so a 503 in the middle loses nothing.

@@ -7,18 +7,24 @@ extension ChannelStory {
         let names = tokens.filter { !$0.place.isForStartTokens }
         let types = tokens.filter(\.place.isForStartTokens)
         return ShownChannelAnswer(
-            listed: Self.answer(channel, record, hasTokens: !tokens.isEmpty),
+            listed: Self.answer(
+                channel, tokens.contains { $0.platform == .android } ? .android : .ios, record,
+                hasTokens: !tokens.isEmpty),
             liveActivities: names.map { $0.answer(now) },
             startTokens: types.map { StartTokenAnswer(attributesType: $0.place.text, held: $0.held(now)) },
             former: former.compactMap(\.answer))
     }
 
     /// The answer of Airship's API about a channel. Its clients read times without zone and fraction.
-    static func answer(_ channel: ChannelID, _ record: ChannelRecord?, hasTokens: Bool) -> ListedChannelAnswer {
+    /// - Parameter platform: of the channel; nil: it is not known
+    static func answer(
+        _ channel: ChannelID, _ platform: Platform?, _ record: ChannelRecord?, hasTokens: Bool
+    ) -> ListedChannelAnswer {
         var groups = record?.tags ?? [:]
         let device = groups.removeValue(forKey: "device") ?? []
         return ListedChannelAnswer(
-            channelID: channel.description, optIn: hasTokens, created: record?.created.map(TimeText.plainText),
+            channelID: channel.description, deviceType: platform?.name, optIn: hasTokens,
+            created: record?.created.map(TimeText.plainText),
             lastRegistration: record?.seen.map(TimeText.plainText), namedUserID: record?.namedUser, tags: device,
             tagGroups: groups, hasIOS18: record?.hasIOS18 ?? false)
     }
@@ -29,9 +35,11 @@ extension Following {
 
     fileprivate func held(_ now: Int64) -> HeldToken {
         // Enough to compare with a device's own log, and useless for anything else.
-        let beginning = Hex.encode(token.prefix(4)) + "…"
+        let beginning =
+            platform == .ios
+            ? Hex.encode(token.prefix(4)) : AndroidAddress(stored: token).map { String($0.text.prefix(4)) } ?? ""
         return HeldToken(
-            token: beginning, registeredAt: TimeText.text(registeredAt),
+            token: beginning + "…", registeredAt: TimeText.text(registeredAt),
             ageSeconds: Int(max(0, now - registeredAt) / 1_000),
             startedAt: place.isForStartTokens ? nil : TimeText.text(startedAt),
             state: isQuarantined ? "quarantined" : waits ? "waiting" : "following", otherEnvironment: isElsewhere)
@@ -59,11 +67,15 @@ extension TokenPlace {
     fileprivate var text: String {
         switch self {
         case .activity(let activity): activity.rawValue
-        case .startTokens(let type): type
+        case .startTokens: typeText ?? ""
         }
     }
 }
 
 extension ListedChannel {
-    var answer: ListedChannelAnswer { ChannelStory.answer(channel, record, hasTokens: places > 0) }
+    /// - Parameter platforms: of the app
+    func answer(_ platforms: Set<Platform>) -> ListedChannelAnswer {
+        ChannelStory.answer(
+            channel, platforms.count == 1 ? platforms.first : nil, record, hasTokens: places > 0)
+    }
 }

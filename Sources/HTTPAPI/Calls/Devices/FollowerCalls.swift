@@ -25,7 +25,9 @@ struct FollowerCalls: CallGroup {
         let start = try call.number("after", "the `next` of an earlier page", in: 0...Int(UInt32.max), default: 0)
         let (page, next) = try await tokens.page(
             call.app.key, call.place(), from: ScanPosition(UInt64(start)), to: .end, limit: limit)
-        let lines = (0..<page.count).compactMap(page.line)
+        // With the addresses that are kept with the channels.
+        let (addressed, unreachable) = try await tokens.addressed(call.app.key, page)
+        let lines = (0..<page.count).compactMap { addressed.line($0, hasAddress: unreachable[$0] != .noAddress) }
         return Answer(200, FollowersAnswer(channels: lines, next: next < .end ? "\(next.rawValue)" : nil))
     }
 
@@ -60,11 +62,16 @@ struct FollowerCalls: CallGroup {
 
 extension TokenPage {
     /// One line of the bulk call. Nil for a channel that no version writes.
-    fileprivate func line(_ index: Int) -> RawJSON? {
+    fileprivate func line(_ index: Int, hasAddress: Bool) -> RawJSON? {
         guard let channel = ChannelID(stored: Array(channel(index))) else { return nil }
         let entry = entries[index]
+        let isHex = entry.platform == .ios
+        let address = isHex || !hasAddress ? nil : AndroidAddress(stored: token(index))
+        func text(_ kind: AndroidAddress.Kind) -> String? { address?.kind == kind ? address?.text : nil }
         let follower = FollowerAnswer(
-            channel: channel.description, token: Hex.encode(token(index)), registeredAt: Int(entry.registeredAt),
+            channel: channel.description, platform: isHex ? nil : entry.platform.name,
+            token: isHex ? Hex.encode(token(index)) : text(.token), fid: text(.fid),
+            registeredAt: Int(entry.registeredAt),
             startedAt: entry.minutes == 0 ? nil : Int(entry.startedAt),
             frequentPushesEnabled: entry.isInfrequent ? false : nil)
         return RawJSON(checked: follower.answerJSON.bytes)

@@ -6,15 +6,21 @@ import Store
 struct RegistrationCalls: CallGroup {
     private let registry: Registry
     private let metrics: GatewayMetrics
+    private let parts: GatewayParts
 
-    init(_ parts: GatewayParts) { (registry, metrics) = (parts.store.registry, parts.metrics) }
+    init(_ parts: GatewayParts) {
+        (registry, metrics, self.parts) = (parts.store.registry, parts.metrics, parts)
+    }
 
     func track(_ call: Call) async throws -> Answer {
         let place = try call.place()
-        let registration = try TrackBody.read(
+        let tracked = try TrackBody.read(
             call.body.collect(), channel: call.channel(), isStart: place.isForStartTokens, now: call.now,
-            catchesUp: call.app.catchesUp)
-        let result = try await register(registration, in: place, call.app)
+            catchesUp: call.app.catchesUp, platforms: call.app.platforms)
+        guard try await AddressBook(parts).note([tracked], call.app).isEmpty else {
+            throw APIError.parameter("token", TrackBody.noAddress)
+        }
+        let result = try await register(tracked.registration, in: place, call.app)
         return Answer(200, RegisteredAnswer(result: result == .stored ? "stored" : "stale"))
     }
 

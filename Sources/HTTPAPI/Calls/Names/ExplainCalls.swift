@@ -26,7 +26,7 @@ extension Explanation {
     /// A reason against the next update comes first. Codes stay, texts may change.
     /// - Parameter forAllNames: false leaves out the reasons of alarms, which name others.
     func reasons(forAllNames: Bool) -> [ReasonAnswer] {
-        [absence, started, ending, quarantined, paused, workerless].compactMap(\.self)
+        [absence, started, ending, quarantined, addressless, paused, workerless].compactMap(\.self)
             + alarms.filter(holdsBack).map { alarm in
                 let reason = forAllNames ? ": \(alarm.reason)" : ""
                 return ReasonAnswer(code: "alarm", text: "Alarm \(alarm.kind.rawValue)\(reason).")
@@ -82,6 +82,23 @@ extension Explanation {
         quarantine.map { mark in
             let text = "Its token is quarantined since \(TimeText.text(mark.since)) (\(mark.reason))."
             return ReasonAnswer(code: "quarantined", text: text + " An operator releases or discards it.")
+        }
+    }
+
+    private var addressless: ReasonAnswer? {
+        unreachable.map { reason in
+            switch reason {
+            case .noAddress:
+                ReasonAnswer(
+                    code: "no_address",
+                    text: "Its channel has no address: FCM called the last one dead, or the app has told none. "
+                        + "The next one brings it back.")
+            case .notificationsOff:
+                ReasonAnswer(code: "notifications_off", text: "Its user lets the app show no notification.")
+            case .quarantined:
+                ReasonAnswer(
+                    code: "quarantined", text: "Its address is quarantined. An operator releases or discards it.")
+            }
         }
     }
 

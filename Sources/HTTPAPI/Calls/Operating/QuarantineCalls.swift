@@ -33,7 +33,7 @@ struct QuarantineCalls: CallGroup {
     private static func subjects(_ place: TokenPlace?) -> [Action.Subject: String?] {
         switch place {
         case .activity(let name)?: [.name: name.rawValue]
-        case .startTokens(let type)?: [.attributesType: type]
+        case .startTokens?: [.attributesType: place?.typeText]
         case nil: [:]
         }
     }
@@ -44,7 +44,7 @@ struct QuarantineCalls: CallGroup {
             return try (body["name"]?.activityName()).map(TokenPlace.activity)
         }
         guard body["name"] == nil else { throw type.keyError("must not stand beside `name`") }
-        return .startTokens(of: try type.attributesType())
+        return try type.identifier(TokenPlace.init(typeText:))
     }
 }
 
@@ -53,7 +53,7 @@ extension QuarantinedTokens {
         let (name, type): (String?, String?) =
             switch place {
             case .activity(let name): (name.rawValue, nil)
-            case .startTokens(let type): (nil, type)
+            case .startTokens: (nil, place.typeText)
             }
         return QuarantinedAnswer(
             name: name, attributesType: type, tokens: tokens, since: TimeText.text(since), reasons: reasons)

@@ -93,11 +93,17 @@ extension APIError {
         409, "This Idempotency-Key was used with another body within the last 24 hours: use a new key for a new body.")
 }
 
+extension GatewayApp {
+    /// What bodies of its pushes are read for.
+    var reading: PublishBody.Reading {
+        PublishBody.Reading(platforms: platforms, staleAfter: staleAfter, marks: takesReceipts)
+    }
+}
+
 extension Call {
     /// The pushes of the body. Refuses names that the caller's credential is not for.
     func pushes() throws -> [PublishBody.Push] {
-        let pushes = try PublishBody.parse(
-            body.collect(), now: now, staleAfter: app.staleAfter, marks: app.takesReceipts)
+        let pushes = try PublishBody.parse(body.collect(), now: now, app.reading)
         for push in pushes { try check(push.publish.name) }
         return pushes
     }

@@ -23,7 +23,7 @@ struct ScheduleCalls: CallGroup {
     func create(_ call: Call) async throws -> Answer {
         let key = try call.idempotencyKey()
         let bodies = try ScheduleBody.parse(
-            call.body.collect(), now: call.now, staleAfter: call.app.staleAfter, marks: call.app.takesReceipts)
+            call.body.collect(), now: call.now, call.app.reading)
         for body in bodies { try call.check(body.push.publish.name) }
         let warnings = try await steps.check(bodies.map(\.push), call)
         let ids = try await steps.ids(bodies.count, key, call)
@@ -68,7 +68,7 @@ struct ScheduleCalls: CallGroup {
         let id = try call.id("schedule_id")
         let root = try JSONDocument(call.body.collect()).root
         let body = try ScheduleBody.scheduled(
-            root, now: call.now, staleAfter: call.app.staleAfter, marks: call.app.takesReceipts)
+            root, now: call.now, call.app.reading)
         if let past = body.past { throw past }
         try call.check(body.push.publish.name)
         let warnings = try await steps.check([body.push], call)

@@ -59,7 +59,7 @@ import Testing
 
     @Test(arguments: [
         ("/api/channels/uninstall", "[]", "at least one channel"),
-        ("/api/channels/uninstall", #"[{"channel_id":"a","device_type":"android"}]"#, "Lamplighter serves iOS only"),
+        ("/api/channels/uninstall", #"[{"channel_id":"a","device_type":"web"}]"#, "must be ios, android or amazon"),
         ("/api/channels/uninstall", #"[{"id":"a"}]"#, "id"), ("/api/channels/uninstall", #"["a"]"#, "an object"),
         ("/api/named_users/uninstall", "{}", "named_user_id"),
         ("/api/named_users/uninstall", #"{"named_user_id":[]}"#, "at least one named user"),

@@ -115,7 +115,8 @@ import Testing
     {
         func push(_ state: String, marks: Bool = true) throws -> PublishBody.Push {
             let activity = #"{"name":"n","event":"update","content_state":\#(state)}"#
-            return try PublishBody.parse(Array(publishText(activity: activity).utf8), now: testNow, marks: marks)[0]
+            return try PublishBody.parse(
+                Array(publishText(activity: activity).utf8), now: testNow, .init(marks: marks))[0]
         }
         func state(_ length: Int) -> String { #"{"a":"\#(String(repeating: "x", count: length))"}"# }
         let fixed = try push(state(0), marks: false).payload.count

@@ -183,14 +183,14 @@ import Testing
         }
     }
 
-    @Test func `of tags for several platforms the iOS channel gets them, and a warning tells of the other`()
+    @Test func `of tags for several platforms those that are served get them, and a warning tells of the other`()
         async throws
     {
         try await GatewayFixture.run { gateway in
             let tagged = try await gateway.send(
                 "POST", "/api/channels/tags",
-                #"{"audience":{"ios_channel":"a","android_channel":"b"},"add":{"g":["t"]}}"#)
-            let warning = "audience.android_channel is not tagged: Lamplighter serves iOS only"
+                #"{"audience":{"ios_channel":"a","amazon_channel":"b"},"add":{"g":["t"]}}"#)
+            let warning = "audience.amazon_channel is not tagged: Lamplighter does not serve this platform"
             #expect(tagged.status == 200)
             #expect(try tagged.strings("warnings") == [warning])
             let set = gateway.store.keys.members(try gateway.app, .tag("t", group: "g"))

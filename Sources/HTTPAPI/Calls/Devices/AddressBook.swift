@@ -1,0 +1,75 @@
+import LiveActivity
+import Store
+
+/// The addresses of channels, on platforms where an install has one for all names.
+struct AddressBook: CallGroup {
+    private let tokens: Tokens
+    private let registrations: RegistrationCalls
+
+    init(_ parts: GatewayParts) { (tokens, registrations) = (parts.store.tokens, RegistrationCalls(parts)) }
+
+    /// What a channel's registration says of its address.
+    struct Word: Sendable {
+        var channel: ChannelID
+        /// Nil: nothing is said of the address.
+        var address: AndroidAddress?
+        /// Whether the user lets the app show notifications. Nil: as before.
+        var showsNotifications: Bool?
+        /// Epoch ms.
+        var at: Int64
+    }
+
+    /// An address that was told again is noted again after this time (ms), so that it lives on.
+    private static let renewal: Int64 = 86_400_000
+
+    /// Stores addresses that are new, or that were last stored a day ago. Others cost a look.
+    /// - Returns: the positions of channels that have no address, neither here nor before
+    func note(_ words: [Word], on platform: Platform, _ app: GatewayApp) async throws -> [Int] {
+        if words.isEmpty { return [] }
+        let place = TokenPlace.addresses(on: platform)
+        let (page, _) = try await tokens.lookup(app.key, place, words.map(\.channel.stored))
+        var known: [ArraySlice<UInt8>: Int] = [:]
+        for index in 0..<page.count { known[page.channel(index)] = index }
+        var (changes, missing): ([Registration], [Int]) = ([], [])
+        for (position, word) in words.enumerated() {
+            let index = known[word.channel.stored[...]]
+            let before = index.map { (token: Array(page.token($0)), isSilent: page.entries[$0].isInfrequent) }
+            let isFresh = index.map { word.at - page.entries[$0].registeredAt < Self.renewal } ?? false
+            guard let token = word.address.map({ PushToken($0) }) else {
+                if before == nil { missing.append(position) }
+                continue
+            }
+            let isSilent = word.showsNotifications.map { !$0 } ?? before?.isSilent ?? false
+            if let before, isFresh, before == (token.bytes, isSilent) { continue }
+            changes.append(
+                Registration(
+                    channel: word.channel, token: token, registeredAt: word.at,
+                    frequentPushesEnabled: isSilent ? false : nil))
+        }
+        _ = try await registrations.register(changes, in: place, app)
+        return missing
+    }
+
+    /// The channel has no address any more. Its names stay, and wait for the next one.
+    func suspend(_ channel: ChannelID, on platform: Platform, at time: Int64, _ app: GatewayApp) async throws {
+        let place = TokenPlace.addresses(on: platform)
+        guard try await tokens.lookup(app.key, place, [channel.stored]).page.count > 0 else { return }
+        try await registrations.unregister([Untrack(channel: channel, removedAt: time)], from: place, app)
+    }
+
+    /// Stores what registrations under names say of their channels' addresses.
+    /// - Returns: the positions of registrations whose channel has no address
+    func note(_ tracked: [TrackBody.Tracked], _ app: GatewayApp) async throws -> [Int] {
+        var missing: [Int] = []
+        for platform in Platform.all where platform.hasOneAddress {
+            let positions = tracked.indices.filter { tracked[$0].registration.token.platform == platform }
+            let words = positions.map { position in
+                let one = tracked[position]
+                return Word(
+                    channel: one.registration.channel, address: one.address, at: one.registration.registeredAt)
+            }
+            missing += try await note(words, on: platform, app).map { positions[$0] }
+        }
+        return missing
+    }
+}

@@ -1,0 +1,137 @@
+import LiveActivity
+import StrictJSON
+import Testing
+
+@testable import HTTPAPI
+@testable import Store
+
+/// Android installs: one address for all names, which is kept with the channel.
+@Suite struct AndroidFollowTests {
+    private static let token = "fMEpW9-8T6:APA91b" + String(repeating: "x", count: 130)
+    private static let other = "cdEpW9-8T6:APA91b" + String(repeating: "y", count: 130)
+    private static let app = "\(GatewayFixture.key):\(GatewayFixture.secret)"
+
+    private func run(_ body: (GatewayFixture) async throws -> Void) async throws {
+        try await GatewayFixture.run(
+            configure: { $0.apps[0].platforms = [.ios, .android] }, body)
+    }
+
+    /// The followers of a name, as a copy that can be read again.
+    private func followers(_ gateway: GatewayFixture, _ name: String) async throws -> [String: String?] {
+        let reply = try await gateway.send("GET", "/api/activities/\(name)/channels")
+        return try reply.object.required("channels").array().reduce(into: [:]) { found, line in
+            let line = try line.object()
+            #expect(try line.required("platform").string() == "android")
+            try found[line.required("channel").string()] = .some(line["token"]?.string())
+        }
+    }
+
+    private func follow(
+        _ gateway: GatewayFixture, _ name: String, _ channel: String, _ rest: String = ""
+    ) async throws -> Reply {
+        try await gateway.send(
+            "PUT", "/api/activities/\(name)/channels/\(channel)", #"{"platform":"android"\#(rest)}"#, user: Self.app)
+    }
+
+    @Test func `an address is told once for all names, and a newer one moves them all`() async throws {
+        try await run { gateway in
+            let early = try await follow(gateway, "match-1", "phone")
+            #expect(early.status == 400 && early.text.contains("the channel has no address yet"))
+            #expect(try await gateway.send("GET", "/api/activities/match-1").status == 404)
+
+            #expect(try await follow(gateway, "match-1", "phone", #","token":"\#(Self.token)""#).status == 200)
+            #expect(try await follow(gateway, "match-2", "phone").status == 200)
+            #expect(try await followers(gateway, "match-2") == ["phone": Self.token])
+            #expect(try await follow(gateway, "match-3", "phone", #","token":"\#(Self.other)""#).status == 200)
+            for name in ["match-1", "match-2", "match-3"] {
+                #expect(try await followers(gateway, name) == ["phone": Self.other])
+                #expect(try await gateway.send("GET", "/api/activities/\(name)").integer("tokens") == 1)
+            }
+            let gone = try await gateway.send("DELETE", "/api/activities/match-1/channels/phone", user: Self.app)
+            #expect(gone.status == 204)
+            #expect(try await followers(gateway, "match-1").isEmpty)
+            #expect(try await followers(gateway, "match-2") == ["phone": Self.other])
+        }
+    }
+
+    @Test func `an installation id is kept as one`() async throws {
+        try await run { gateway in
+            let fid = "cEuu3tQRTvK0xkDQhFzwYk"
+            #expect(try await follow(gateway, "match-1", "phone", #","fid":"\#(fid)""#).status == 200)
+            let reply = try await gateway.send("GET", "/api/activities/match-1/channels")
+            let line = try #require(try reply.object.required("channels").array().first).object()
+            #expect(try line.required("fid").string() == fid && line["token"] == nil)
+            let both = try await follow(gateway, "match-1", "phone", #","fid":"\#(fid)","token":"a""#)
+            #expect(both.status == 400 && both.text.contains("beside `fid`"))
+        }
+    }
+
+    @Test func `a channel's PUT without an address suspends it, and keeps its names`() async throws {
+        try await run { gateway in
+            func put(_ rest: String) async throws {
+                let reply = try await gateway.send(
+                    "PUT", "/api/channels/phone", #"{"channel":{"device_type":"android"\#(rest)}}"#, user: Self.app)
+                #expect(reply.status == 200, "\(reply.text)")
+            }
+            try await put(#","opt_in":true,"push_address":"\#(Self.token)","android":{"delivery_type":"fcm"}"#)
+            #expect(try await follow(gateway, "match-1", "phone").status == 200)
+            #expect(try await followers(gateway, "match-1") == ["phone": Self.token])
+            try await put(#","opt_in":false"#)
+            #expect(try await followers(gateway, "match-1") == ["phone": nil])
+            #expect(try await gateway.send("GET", "/api/activities/match-1").integer("tokens") == 1)
+            try await put(#","push_address":"\#(Self.other)","android":{"delivery_type":"fcm"}"#)
+            #expect(try await followers(gateway, "match-1") == ["phone": Self.other])
+            // Another service's address is no address of FCM.
+            try await put(#","push_address":"\#(Self.token)","android":{"delivery_type":"hms"}"#)
+            #expect(try await followers(gateway, "match-1") == ["phone": nil])
+        }
+    }
+
+    @Test func `the SDK's batch says which cards began and which are over`() async throws {
+        try await run { gateway in
+            func batch(_ updates: String) async throws -> Reply {
+                try await gateway.send(
+                    "PUT", "/api/channels/sdk/batch/phone?platform=android", #"{"live_updates":[\#(updates)]}"#,
+                    user: Self.app)
+            }
+            _ = try await gateway.send(
+                "PUT", "/api/channels/phone", #"{"channel":{"device_type":"android","push_address":"\#(Self.token)"}}"#,
+                user: Self.app)
+            let now = testNow
+            let set = #"{"action":"set","name":"match-1","start_ts_ms":\#(now - 9),"action_ts_ms":\#(now - 9)}"#
+            #expect(try await batch(set).text == #"{"ok":true}"#)
+            #expect(try await followers(gateway, "match-1") == ["phone": Self.token])
+            let remove = #"{"action":"remove","name":"match-1","start_ts_ms":\#(now - 9),"action_ts_ms":\#(now - 5)}"#
+            #expect(try await batch(remove).status == 200)
+            #expect(try await followers(gateway, "match-1").isEmpty)
+            // An older `set` that arrives late brings nothing back.
+            #expect(try await batch(set).status == 200)
+            #expect(try await followers(gateway, "match-1").isEmpty)
+        }
+    }
+
+    @Test func `bulk lines bring both platforms, and a line without an address is refused alone`() async throws {
+        try await run { gateway in
+            let lines = """
+                {"channel":"a","platform":"android","token":"\(Self.token)"}
+                {"channel":"b","token":"aabb"}
+                {"channel":"c","platform":"android"}
+                {"channel":"d","platform":"windows"}
+                """
+            let reply = try await gateway.send("POST", "/api/activities/match-1/channels", lines)
+            #expect(try reply.integer("accepted") == 2)
+            let rejected = try reply.object.required("rejected").array().map {
+                try $0.object().required("line").integer()
+            }
+            #expect(rejected == [3, 4])
+            #expect(try await gateway.send("GET", "/api/activities/match-1").integer("tokens") == 2)
+        }
+    }
+
+    @Test func `an app without Android refuses its followers and says so`() async throws {
+        try await GatewayFixture.run { gateway in
+            let reply = try await follow(gateway, "match-1", "phone", #","token":"\#(Self.token)""#)
+            #expect(reply.status == 400 && reply.text.contains("platform: must be ios"))
+        }
+    }
+}
