@@ -1,4 +1,5 @@
 public import Answers
+public import LiveActivity
 import StrictJSON
 
 /// The console's way to the gateway, and to Redis behind it. The console sees and changes an app through the calls of
@@ -30,6 +31,8 @@ public struct ConsoleGateway: Sendable {
     public var now: @Sendable () -> Int64
     /// An error of these in words: a refusal, or Redis. Nil: it is neither.
     public var problem: @Sendable (any Error) -> (status: Int, message: String)?
+    /// The platforms that an app sends to.
+    public var platforms: @Sendable (AppKey) -> Set<Platform>
 
     public init(
         signIn: @escaping SignIn,
@@ -38,11 +41,12 @@ public struct ConsoleGateway: Sendable {
         ways: [SignInWay], state: @escaping State,
         acknowledge: @escaping Acknowledge, records: any ConsoleRecords, actions: [String],
         now: @escaping @Sendable () -> Int64,
-        problem: @escaping @Sendable (any Error) -> (status: Int, message: String)?
+        problem: @escaping @Sendable (any Error) -> (status: Int, message: String)?,
+        platforms: @escaping @Sendable (AppKey) -> Set<Platform> = { _ in [.ios] }
     ) {
         (self.signIn, self.standing, self.call, self.ways) = (signIn, standing, call, ways)
         (self.state, self.acknowledge, self.records) = (state, acknowledge, records)
-        (self.actions, self.now, self.problem) = (actions, now, problem)
+        (self.actions, self.now, self.problem, self.platforms) = (actions, now, problem, platforms)
     }
 }
 

@@ -17,6 +17,7 @@ struct Visit: Sendable {
 
     var app: AppKey { session.identity.app }
     var now: Int64 { request.now }
+    var platforms: Set<Platform> { console.gateway.platforms(app) }
 
     func parameter(_ name: String) -> String { parameters[name] ?? "" }
 

@@ -19,6 +19,15 @@ import Testing
         )
     }
 
+    @Test func `an app with both platforms gets one state for both`() throws {
+        let compose = form("name=match-42&event=end&state=%7B%22home%22%3A1.50%7D&priority=5&dismissal_minutes=0")
+        #expect(
+            try compose.push(on: [.ios, .android]).text
+                == #"{"audience":"all","device_types":["ios","android"],"notification":{"ios":{"live_activity":{"name":"match-42","event":"end","content_state":{"home":1.50},"priority":5,"dismissal_date":0}},"android":{"live_update":{"name":"match-42","event":"end","content_state":{"home":1.50},"dismissal_date":0},"delivery_priority":"normal"}}}"#
+        )
+        #expect(try form("name=a&event=start&attributes_type=T").push(on: [.android]).text.contains(#""type":"T""#))
+    }
+
     @Test(arguments: [
         ("state=%7B", "state"), ("state=%5B%5D", "state"), ("audience=user&audience_value=", "audience_value"),
         ("audience=json&audience_value=x", "audience_value"), ("stale_minutes=-1", "stale_minutes"),

@@ -22,13 +22,15 @@ extension CSVForm {
     /// One registration a line.
     static let followers = CSVForm(
         columns: [
-            "channel", "token", "registered_at_ms", "started_at_ms", "activity_id", "frequent_pushes_enabled", catchUp,
+            "channel", "token", "registered_at_ms", "started_at_ms", "activity_id", "frequent_pushes_enabled",
+            "platform", "fid", catchUp,
         ],
         required: ["channel", "token"]
     ) { cells throws(CSVProblem) in
         cells.map { column, field in
             // The values of these columns stay text, even if a field looks like a number.
-            let value: JSON = ["channel", "token", "activity_id"].contains(column) ? .string(field) : number(field)
+            let value: JSON =
+                ["channel", "token", "activity_id", "platform", "fid"].contains(column) ? .string(field) : number(field)
             return column == catchUp ? JSON.Member("options", ["catch_up": value]) : JSON.Member(column, value)
         }
     }

@@ -54,6 +54,11 @@ extension LedgerAnswer {
         for (reason, count) in Terminal.ranked(errors) {
             counts.add(["  \(reason)", Terminal.grouped(count)] + [ReasonText.meaning(reason)].compactMap(\.self))
         }
+        for platform in Platform.all {
+            guard let part = platforms?.byPlatform[platform] else { continue }
+            let text = "\(Terminal.grouped(part.delivered)) of \(Terminal.grouped(part.targets)) delivered"
+            counts.add("on \(platform)", text)
+        }
         for (title, count) in [("shown", shown), ("ended", ended), ("dismissed", dismissed)] {
             if let count { counts.add("receipts: \(title)", Terminal.grouped(count)) }
         }

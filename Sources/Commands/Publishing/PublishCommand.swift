@@ -12,6 +12,7 @@ struct PublishCommand: CheckedCommand {
         "publish match-42 --content-state @score.json --priority 5 --wait",
         "publish match-42 --content-state - --audience tag:vip --stale-date +15m < score.json",
         "publish order-1234 --event end --dismissal-date +10m --yes",
+        "publish match-42 --content-state @score.json --platforms ios,android",
         "publish match-42 --content-state @score.json --audience tag:vip --dry-run",
         "publish match-42 --content-state @score.json --trace 3f0c8a51-8a3e-4b9b-9a66-0c8a3f0c8a51",
         "publish match-42 --content-state @score.json --after 019a1b6e-b16a-7c58-b78d-181d5e242078",
@@ -55,6 +56,10 @@ struct PublishCommand: CheckedCommand {
     @Flag(help: "Keep priority 10, although the name's budget of the hour is used up.") var insist = false
     @Option(help: .value("time", "Time of the state in epoch seconds. The default is the time of acceptance."))
     var timestamp: String?
+    @Option(help: .value("platforms", "Whose devices get it: ios, android, or ios,android."))
+    var platforms = PlatformList([.ios])
+    @Option(help: .value("type", "For a start on Android: the app's handler. The default is the attributes type."))
+    var type: String?
     @Option(help: .value("type", "For start: the attributes type.")) var attributesType: String?
     @Option(help: .value("json", "For start: the attributes: JSON, @file, or -.")) var attributes: String?
     @Flag(help: "For start: also send to channels that follow the name already.") var restart = false
@@ -87,14 +92,16 @@ struct PublishCommand: CheckedCommand {
             throw ValidationError("--event must be start, update or end")
         }
         if contentState == nil, event != "end" { throw ValidationError("--content-state is needed for \(event)") }
-        if event == "start" {
+        if event == "start", platforms.all.contains(.ios) {
             guard attributesType != nil, attributes != nil else {
                 throw ValidationError("--attributes-type and --attributes are needed for start")
             }
             guard alert != nil || alertTitle != nil else { throw ValidationError("--alert-title is needed for start") }
-        } else if restart {
-            throw ValidationError("--restart needs --event start")
-        } else if respectDismissal != nil {
+        } else if event == "start", type == nil, attributesType == nil {
+            throw ValidationError("--type is needed for start")
+        }
+        if event != "start", restart { throw ValidationError("--restart needs --event start") }
+        if event != "start", respectDismissal != nil {
             throw ValidationError("--respect-dismissal needs --event start")
         }
         if alert != nil, alertTitle != nil || alertBody != nil || alertSound != nil {

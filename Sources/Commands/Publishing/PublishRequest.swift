@@ -35,9 +35,24 @@ struct PublishRequest {
             "restart": options.restart ? true : nil, "respect_dismissal": options.respectDismissal.map(JSON.bool),
             "trace": options.trace.map(JSON.string),
         ])
+        let update = JSON.fields([
+            "name": .string(options.name), "event": .string(options.event),
+            "type": (options.type ?? options.attributesType).map(JSON.string),
+            "content_state": try Self.object(options.contentState, "--content-state"),
+            "timestamp": try time(options.timestamp, "--timestamp"),
+            "dismissal_date": try time(options.dismissalDate, "--dismissal-date"),
+        ])
+        let priority: JSON = options.priority == 5 ? "normal" : "high"
+        let blocks: [(Platform, JSON)] = [
+            (.ios, ["live_activity": activity]),
+            (.android, ["live_update": update, "delivery_priority": priority]),
+        ]
+        let platforms = options.platforms.all
         return .fields([
-            "audience": try Self.audience(options.audience), "device_types": ["ios"],
-            "notification": ["ios": ["live_activity": activity]],
+            "audience": try Self.audience(options.audience),
+            "device_types": .array(platforms.map { .string($0.name) }),
+            "notification": .object(
+                blocks.filter { platforms.contains($0.0) }.map { JSON.Member($0.0.name, $0.1) }),
             "options": pushOptions == [:] ? nil : pushOptions,
         ])
     }
@@ -101,4 +116,19 @@ extension AfterPush {
 extension ArgumentHelp {
     static let after = ArgumentHelp.value(
         "id", "Only if this push is the newest one of the name, as 'activity' shows it: a push id, none, or any.")
+}
+
+/// The value of `--platforms`: some of them, such as `ios,android`.
+struct PlatformList: ExpressibleByArgument {
+    let all: [Platform]
+
+    init(_ all: [Platform]) { self.all = all }
+
+    init?(argument: String) {
+        let found = argument.split(separator: ",").map { Platform(name: String($0)) }
+        guard !found.isEmpty, !found.contains(nil) else { return nil }
+        all = Platform.all.filter { found.contains($0) }
+    }
+
+    var defaultValueDescription: String { all.map(\.name).joined(separator: ",") }
 }

@@ -37,7 +37,7 @@ struct ComposeCheck {
     init(_ form: Form, _ visit: Visit, counts: Bool) async {
         let compose = ComposeForm(form, now: visit.now)
         do {
-            let push = try compose.push()
+            let push = try compose.push(on: visit.platforms)
             if let time = try compose.sendAt(), !(visit.now...visit.now + ScheduledTimeAnswer.horizon).contains(time) {
                 let message = time < visit.now ? "is in the past" : "must not be more than 366 days ahead"
                 throw ComposeForm.Problem(field: "send_at", message: message)

@@ -73,8 +73,10 @@ struct ComposeForm {
     var after: String? { form["mine"] == "yes" ? "any" : form.text("send_at") == nil ? form.text("after") : nil }
 
     /// The object that `POST /api/push` takes.
-    /// - Parameter after: the precondition. Nil: the one that somebody wrote, or none
-    func push(after: String? = nil) throws(Problem) -> JSON {
+    /// - Parameters:
+    ///   - after: the precondition. Nil: the one that somebody wrote, or none
+    ///   - platforms: of the app. All get the same content state
+    func push(after: String? = nil, on platforms: Set<Platform> = [.ios]) throws(Problem) -> JSON {
         var activity: JSON = ["name": .string(name), "event": .string(event)]
         if let state = try object("state", "Content state") { activity.append("content_state", state) }
         if form.text("priority") != nil {
@@ -99,10 +101,30 @@ struct ComposeForm {
             activity.append("attributes_type", .string(form.text("attributes_type") ?? ""))
             activity.append("attributes", try object("attributes", "Attributes") ?? [:])
         }
+        let blocks: [(Platform, JSON)] = [
+            (.ios, ["live_activity": activity]),
+            (
+                .android,
+                [
+                    "live_update": update(activity),
+                    "delivery_priority": form.number("priority", in: 0...100) == 5 ? "normal" : "high",
+                ]
+            ),
+        ]
+        let own = blocks.filter { platforms.contains($0.0) }
         return .fields([
-            "audience": try audience(), "device_types": ["ios"],
-            "notification": ["ios": ["live_activity": activity]], "options": try options(after: after),
+            "audience": try audience(), "device_types": .array(own.map { .string($0.0.name) }),
+            "notification": .object(own.map { JSON.Member($0.0.name, $0.1) }),
+            "options": try options(after: after),
         ])
+    }
+
+    /// The same for Android. Its handler has the name of the attributes type.
+    private func update(_ activity: JSON) -> JSON {
+        guard case .object(let members) = activity else { return activity }
+        var update = members.filter { ["name", "event", "content_state", "dismissal_date"].contains($0.key) }
+        if event == "start" { update.append(JSON.Member("type", .string(form.text("attributes_type") ?? ""))) }
+        return .object(update)
     }
 
     private func options(after: String?) throws(Problem) -> JSON? {

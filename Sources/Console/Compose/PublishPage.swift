@@ -66,7 +66,8 @@ enum PublishPage {
         if let unusual = await UsualReach.warning(reach, compose, visit) { warnings.insert(unusual, at: 0) }
         let isScheduled = (try? compose.sendAt()) != nil
         let waits = isScheduled ? nil : visit.standing.waitsFor(compose.name)
-        let audience = (try? compose.push()).flatMap { try? JSONDocument($0.bytes).root.object() }?["audience"]
+        let audience = (try? compose.push(on: visit.platforms)).flatMap { try? JSONDocument($0.bytes).root.object() }?[
+            "audience"]
         return values([
             "waits": waits,
             "sentence": reach.sentence(compose, isInside: isScheduled || waits != nil, isScheduled: isScheduled),
@@ -118,7 +119,7 @@ enum PublishPage {
     }
 
     private static func publish(_ compose: ComposeForm, _ visit: Visit) async throws -> ConsoleResponse {
-        let push = try compose.push(after: compose.after)
+        let push = try compose.push(after: compose.after, on: visit.platforms)
         if let (page, place) = compose.held {
             return try await page.change(place, push, compose.sendAt().map(TimeText.plainText), visit)
         }

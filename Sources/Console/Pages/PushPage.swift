@@ -228,7 +228,7 @@ enum PushPage {
     private static func sendMine(_ visit: Visit, _ id: String) async throws -> ConsoleResponse {
         let schedule: ScheduleAnswer = try await visit.get("/api/schedules/\(id)")
         let copied = CopiedPush(schedule.push.object, at: nil, now: visit.now)
-        let push = try ComposeForm(copied.form, now: visit.now).push(after: "any")
+        let push = try ComposeForm(copied.form, now: visit.now).push(after: "any", on: visit.platforms)
         let answer = try AcceptedAnswer(await visit.call("POST", "/api/push", push, key: "console/mine/\(id)"))
         let name = copied.form["name"]
         if let held = HeldPage.of(answer.held) { return visit.redirect(held.path(answer.heldID ?? ""), held.notice) }

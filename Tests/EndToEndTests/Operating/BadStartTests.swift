@@ -84,6 +84,7 @@ struct BadStartTests {
             code: 69,
             words: "did you mean LAMPLIGHTER_GATEWAY_URL?"),
         Case(arguments: ["simulate", "--dead-share", "2"], code: 78, words: "dead"),
+        Case(arguments: ["simulate", "--fcm-quota", "0"], code: 78, words: "fcm_quota"),
     ])
     func `wrong usage, wrong configuration, nothing reachable`(_ given: Case) async throws {
         let directory = try temporaryDirectory()

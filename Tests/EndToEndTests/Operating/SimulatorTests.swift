@@ -27,4 +27,16 @@ struct SimulatorTests {
         let second = try await deployment.run("simulate", "--host", host, "--control-port", port, "--port", "0")
         #expect(second.code == 1 && second.err.contains("cannot listen on \(address): "), "\(second.err)")
     }
+
+    @Test func `FCM is announced with its service account`() async throws {
+        let directory = try TemporaryDirectory()
+        let flags = ["--port", "0", "--fcm-quota", "1", "--directory", directory.path("own")]
+        let simulator = try Program(
+            [Program.path, "simulate", "--json"] + flags, directory: directory.path("."), environment: [:])
+        defer { simulator.kill() }
+        let announced = try await Deployment.announcement(simulator)
+        let text = try Data(contentsOf: URL(fileURLWithPath: try #require(announced["fcm_service_account_file"])))
+        let account = try #require(try JSONSerialization.jsonObject(with: text) as? [String: String])
+        #expect(account["token_uri"] == "\(announced["fcm_url"] ?? "")/token")
+    }
 }

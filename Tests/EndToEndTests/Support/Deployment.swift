@@ -19,20 +19,22 @@ final class Deployment: Sendable {
     ///
     /// - Parameters:
     ///   - flags: further flags of `lamplighter simulate`.
+    ///   - platforms: of the app in the environment.
     ///   - append: whether Redis writes an append-only file.
     ///   - extra: further environment variables of every process.
     ///   - apps: the list of apps for a configuration file, instead of the one app in the environment.
     ///   - clock: Redis's.
     static func start(
-        simulator flags: [String] = [], append: Bool = false, environment extra: [String: String] = [:],
-        clock: TestClock? = nil, apps: ((Announcement) -> String)? = nil
+        simulator flags: [String] = [], append: Bool = false, platforms: Set<String> = ["ios"],
+        environment extra: [String: String] = [:], clock: TestClock? = nil, apps: ((Announcement) -> String)? = nil
     ) async throws -> Deployment {
-        try await Deployment(simulator: flags, append: append, environment: extra, clock: clock, apps: apps)
+        try await Deployment(
+            simulator: flags, append: append, platforms, environment: extra, clock: clock, apps: apps)
     }
 
     private init(
-        simulator flags: [String], append: Bool, environment extra: [String: String], clock: TestClock?,
-        apps: ((Announcement) -> String)?
+        simulator flags: [String], append: Bool, _ platforms: Set<String>, environment extra: [String: String],
+        clock: TestClock?, apps: ((Announcement) -> String)?
     ) async throws {
         directory = try temporaryDirectory()
         redis = try await RedisServer.start(append: append, clock: clock)
@@ -52,7 +54,7 @@ final class Deployment: Sendable {
             try apps(announced).write(toFile: file, atomically: false, encoding: .utf8)
             environment["LAMPLIGHTER_CONFIG"] = file
         } else {
-            environment = Self.shop(announced).merging(environment) { _, own in own }
+            environment = Self.shop(announced, platforms).merging(environment) { _, own in own }
         }
         let gateway = try Program(
             [Program.path, "serve", "--port", "0"], directory: directory, environment: environment)
@@ -69,16 +71,26 @@ final class Deployment: Sendable {
     }
 
     /// One app, configured only by the environment.
-    private static func shop(_ announced: Announcement) -> [String: String] {
-        [
+    private static func shop(_ announced: Announcement, _ platforms: Set<String>) -> [String: String] {
+        let app = [
             "LAMPLIGHTER_APP_KEY": "shop", "LAMPLIGHTER_APP_SECRET": "shop-secret",
-            "LAMPLIGHTER_APP_MASTER_SECRET": "shop-master", "LAMPLIGHTER_APP_BUNDLE_ID": "com.example.shop",
+            "LAMPLIGHTER_APP_MASTER_SECRET": "shop-master",
+        ]
+        let fcm = [
+            "LAMPLIGHTER_FCM_URL": announced["fcm_url"] ?? "",
+            "LAMPLIGHTER_FCM_SERVICE_ACCOUNT_FILE": announced["fcm_service_account_file"] ?? "",
+            "LAMPLIGHTER_FCM_CA_FILE": announced["ca_file"] ?? "",
+        ]
+        let apns = [
+            "LAMPLIGHTER_APP_BUNDLE_ID": "com.example.shop",
             "LAMPLIGHTER_APNS_URL": announced["url"] ?? "", "LAMPLIGHTER_APNS_CA_FILE": announced["ca_file"] ?? "",
             "LAMPLIGHTER_APNS_KEY_FILE": announced["key_file"] ?? "",
             "LAMPLIGHTER_APNS_KEY_ID": announced["key_id"] ?? "",
             "LAMPLIGHTER_APNS_TEAM_ID": announced["team_id"] ?? "",
             "LAMPLIGHTER_APNS_MANAGE_URL": announced["manage_url"] ?? "",
         ]
+        return app.merging(platforms.contains("ios") ? apns : [:]) { $1 }
+            .merging(platforms.contains("android") ? fcm : [:]) { $1 }
     }
 
     deinit {

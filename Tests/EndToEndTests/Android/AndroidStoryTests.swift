@@ -1,0 +1,156 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// One name with followers on both platforms, driven by the command and by HTTP, against the simulators of both.
+@Suite struct AndroidStoryTests {
+    private static let both: Set<String> = ["ios", "android"]
+
+    private func address(_ number: Int) -> String { "phone\(number)-8T6:APA91b" + String(repeating: "x", count: 120) }
+
+    /// Lets so many channels of each platform follow the name, by one import.
+    private func follow(_ deployment: Deployment, _ name: String, ios: Int, android: Range<Int>) async throws {
+        var lines = (0..<ios).map {
+            #"{"channel":"\#(Deployment.channel($0))","token":"\#(Deployment.token($0))"}"#
+        }
+        lines += android.map { #"{"channel":"android-\#($0)","platform":"android","token":"\#(address($0))"}"# }
+        let path = deployment.directory + "/both.ndjson"
+        try lines.joined(separator: "\n").write(toFile: path, atomically: false, encoding: .utf8)
+        let output = try await deployment.run("import", path, "--name", name, "--json")
+        #expect(output.code == 0 && output.out.contains(#""accepted":\#(lines.count)"#), "\(output.out)\(output.err)")
+    }
+
+    private func faults(_ deployment: Deployment, _ json: String) async throws {
+        let answer = try await deployment.call(
+            "POST", deployment.controlURL + "/simulator/fcm/faults", user: nil, body: json)
+        #expect(answer.status == 200, "\(answer.text)")
+    }
+
+    /// The card of a name on an Android phone. Nil: the phone got nothing of the name.
+    private func card(_ deployment: Deployment, _ number: Int, _ name: String) async throws -> [String: Any]? {
+        let phone = try await deployment.call(
+            "GET", deployment.controlURL + "/simulator/fcm/tokens/" + address(number), user: nil)
+        return (phone.json["cards"] as? [String: Any])?[name] as? [String: Any]
+    }
+
+    private func state(_ card: [String: Any]?) -> Int? { (card?["content_state"] as? [String: Any])?["home"] as? Int }
+
+    private func platform(_ ledger: Ledger, _ name: String) throws -> Ledger {
+        var part = ledger
+        part.fields = try #require((ledger.fields["platforms"] as? [String: Any])?[name] as? [String: Any])
+        return part
+    }
+
+    @Test func `one push reaches both, the ledger adds up for each, and a dead phone costs once`() async throws {
+        let deployment = try await Deployment.start(platforms: Self.both)
+        let worker = try await deployment.worker("one")
+        defer { worker.kill() }
+        try await follow(deployment, "match-42", ios: 20, android: 0..<30)
+        let activity = try await deployment.call("GET", "\(deployment.gatewayURL)/api/activities/match-42").json
+        #expect(activity["tokens"] as? Int == 50)
+        // Each card began by itself, as an app says it: a phone shows no update of a card that was not started.
+        let start = try await deployment.published(
+            "match-42",
+            [
+                "--event", "start", "--platforms", "android", "--type", "match", "--content-state", #"{"home":0}"#,
+                "--restart",
+            ])
+        #expect(start["targets"] == 30 && start["delivered"] == 30 && start.addsUp, "\(start.fields)")
+
+        try await faults(deployment, #"{"dead_tokens":[{"prefix":"phone1-"},{"prefix":"phone2-"}]}"#)
+        let first = try await deployment.published(
+            "match-42", ["--content-state", #"{"home":1}"#, "--platforms", "ios,android"])
+        #expect(first.state == "done" && first.addsUp, "\(first.fields)")
+        #expect(first["targets"] == 50 && first["delivered"] == 48 && first["pruned"] == 2)
+        let (ios, android) = (try platform(first, "ios"), try platform(first, "android"))
+        #expect(ios.addsUp && ios["targets"] == 20 && ios["delivered"] == 20)
+        #expect(android.addsUp && android["targets"] == 30 && android["delivered"] == 28 && android["pruned"] == 2)
+        #expect(state(try await card(deployment, 0, "match-42")) == 1)
+        #expect(state(try await card(deployment, 1, "match-42")) == 0)
+
+        let requests = try await fcmRequests(deployment)
+        let second = try await deployment.published(
+            "match-42", ["--content-state", #"{"home":2}"#, "--platforms", "ios,android"])
+        #expect(second["delivered"] == 48 && second["skipped"] == 2 && second.addsUp, "\(second.fields)")
+        #expect(second.errors["NoAddress"] == 2)
+        #expect(try await fcmRequests(deployment) == requests + 28)
+
+        // A new address brings all names of a phone back.
+        let back = try await deployment.run("track", "match-43", "android-1", address(101), "--platform", "android")
+        #expect(back.code == 0, "\(back.err)")
+        let third = try await deployment.published(
+            "match-42", ["--content-state", #"{"home":3}"#, "--platforms", "ios,android"])
+        #expect(third["delivered"] == 49 && third["skipped"] == 1, "\(third.fields)")
+
+        // A push for one platform leaves the other's followers alone: they are no targets.
+        let alone = try await deployment.published("match-42", ["--content-state", #"{"home":4}"#])
+        #expect(alone["targets"] == 20 && alone["delivered"] == 20, "\(alone.fields)")
+        #expect(state(try await card(deployment, 0, "match-42")) == 3)
+
+        let end = try await deployment.published(
+            "match-42",
+            ["--event", "end", "--content-state", #"{"home":5}"#, "--platforms", "ios,android", "--yes"])
+        #expect(end["delivered"] == 49 && end.addsUp, "\(end.fields)")
+        let over = try #require(try await card(deployment, 0, "match-42"))
+        #expect(over["active"] as? Bool == false && state(over) == 5)
+        let left = try await deployment.call("GET", "\(deployment.gatewayURL)/api/activities/match-42").json
+        // The phone without an address got no end.
+        #expect(left["tokens"] as? Int == 1, "\(left)")
+    }
+
+    private func fcmRequests(_ deployment: Deployment) async throws -> Int {
+        let record = try await deployment.call("GET", deployment.controlURL + "/simulator/fcm/record", user: nil)
+        return record.json["requests"] as? Int ?? -1
+    }
+
+    @Test func `an app with Android alone needs nothing of Apple`() async throws {
+        let deployment = try await Deployment.start(platforms: ["android"])
+        let worker = try await deployment.worker("one")
+        defer { worker.kill() }
+        try await follow(deployment, "order-7", ios: 0, android: 0..<3)
+        let ledger = try await deployment.published(
+            "order-7", ["--content-state", #"{"home":1}"#, "--platforms", "android"])
+        #expect(ledger["targets"] == 3 && ledger["delivered"] == 3, "\(ledger.fields)")
+        let refused = try await deployment.run("publish", "order-7", "--content-state", "{}")
+        #expect(refused.code == 1 && refused.err.contains("this app sends to no other platform"), "\(refused.err)")
+    }
+
+    @Test func `updates of one second rise on a phone, whatever order they arrive in`() async throws {
+        let deployment = try await Deployment.start(
+            simulator: ["--order-member", "home"], platforms: Self.both,
+            // A feed of many updates a second, each of which is sent.
+            environment: ["LAMPLIGHTER_PACING_MIN_INTERVAL": "0"])
+        let worker = try await deployment.worker("one")
+        defer { worker.kill() }
+        try await follow(deployment, "match-42", ios: 1, android: 0..<5)
+        let start = try await deployment.published(
+            "match-42",
+            [
+                "--event", "start", "--platforms", "android", "--type", "match", "--content-state", #"{"home":0}"#,
+                "--restart",
+            ])
+        #expect(start["delivered"] == 5, "\(start.fields)")
+        try await faults(deployment, #"{"reorder_share":0.3,"reorder_ms":1500}"#)
+        var last = ""
+        for number in 1...10 {
+            let body = """
+                {"audience":"all","device_types":["ios","android"],"options":{"conflate":false},"notification":{
+                "ios":{"live_activity":{"name":"match-42","event":"update","content_state":{"home":\(number)}}},
+                "android":{"live_update":{"name":"match-42","event":"update","content_state":{"home":\(number)}},
+                "delivery_priority":"high"}}}
+                """
+            let answer = try await deployment.call("POST", "\(deployment.gatewayURL)/api/push", body: body)
+            #expect(answer.status == 202, "\(answer.text)")
+            last = (answer.json["push_ids"] as? [String])?.first ?? ""
+        }
+        _ = try await deployment.run("push", last, "--wait", "--json")
+        try await eventually("late messages have come") {
+            let record = try await deployment.call("GET", deployment.controlURL + "/simulator/fcm/record", user: nil)
+            return record.json["pending"] as? Int == 0
+        }
+        for number in 0..<5 {
+            let card = try await card(deployment, number, "match-42")
+            #expect(state(card) == 10 && card?["backwards"] as? Int == 0, "\(card ?? [:])")
+        }
+    }
+}
