@@ -58,6 +58,9 @@ package enum RegistryRecord {
         static let startToken = Span(life: 365 * 86_400_000, retention: 366 * 86_400_000)
     }
 
+    /// How long a follower is kept whose platform ends no card, from its registration on. Milliseconds: three days.
+    package static let longLife: Int64 = 72 * 3_600_000
+
     package static func stamp(_ milliseconds: Int64) -> Int64 { min(max(milliseconds, epoch) - epoch, 1 << 40 - 1) }
 
     /// The registration with its time of arrival, if its own time is so old that its card would be over: the device's
@@ -77,8 +80,11 @@ package enum RegistryRecord {
     /// - Returns: nil if the activity's life is over.
     package static func encode(_ registration: Registration, now: Int64, _ span: Span = .activity) -> Encoded? {
         let registeredAt = min(registration.registeredAt, now)
-        let (age, overflow) = registeredAt.subtractingReportingOverflow(
-            min(registration.startedAt ?? registeredAt, now + Registration.mostAhead))
+        var start = registration.startedAt ?? registeredAt
+        // No platform but APNs ends a card, and apps tell of it once. So the record is as that of a card that starts
+        // later.
+        if span == .activity, registration.token.platform.hasOneAddress { start = registeredAt + longLife - span.life }
+        let (age, overflow) = registeredAt.subtractingReportingOverflow(min(start, now + Registration.mostAhead))
         let units = overflow ? 0xFF : max(0, min(age / ageUnit, 0xFF))
         let ahead = overflow ? 0 : max(0, min(-age / ageUnit, 0xFFFF))
         let startedAt = registeredAt + (ahead - units) * ageUnit

@@ -41,6 +41,27 @@ import Testing
         }
     }
 
+    @Test func `a follower whose platform ends no card is kept for three days after its last report`() async throws {
+        try await RegistryFixture.run { fixture in
+            let channel = ChannelID.random()
+            func follow() async throws {
+                let one = Registration(
+                    channel: channel, token: .ofChannel(on: .android), registeredAt: fixture.time.now)
+                #expect(try await fixture.registry.track(fixture.app, .activity(fixture.name), [one]) == [.stored])
+            }
+            func followers() async throws -> Int { try await fixture.scan().tokens.count }
+            try await follow()
+            fixture.time.set(TestTime.start + 71 * Self.hour)
+            #expect(try await followers() == 1)
+            try await follow()
+            fixture.time.set(TestTime.start + 142 * Self.hour)
+            #expect(try await followers() == 1)
+            #expect(try await life(fixture, fixture.keys.root(fixture.keys.tag(fixture.app, fixture.name))) > 0)
+            fixture.time.set(TestTime.start + 144 * Self.hour)
+            #expect(try await followers() == 0)
+        }
+    }
+
     /// A device's clock that is slightly ahead must not make a scheduled activity. Only a real one has a longer record.
     @Test func `only a scheduled activity takes more room`() throws {
         func bytes(_ ahead: Int64?) throws -> Int? {

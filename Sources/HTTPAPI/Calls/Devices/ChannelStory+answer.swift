@@ -41,7 +41,7 @@ extension Following {
         return HeldToken(
             token: beginning + "…", registeredAt: TimeText.text(registeredAt),
             ageSeconds: Int(max(0, now - registeredAt) / 1_000),
-            startedAt: place.isForStartTokens ? nil : TimeText.text(startedAt),
+            startedAt: place.isForStartTokens || platform.hasOneAddress ? nil : TimeText.text(startedAt),
             state: isQuarantined ? "quarantined" : waits ? "waiting" : "following", otherEnvironment: isElsewhere)
     }
 }

@@ -72,7 +72,7 @@ extension TokenPage {
             channel: channel.description, platform: isHex ? nil : entry.platform.name,
             token: isHex ? Hex.encode(token(index)) : text(.token), fid: text(.fid),
             registeredAt: Int(entry.registeredAt),
-            startedAt: entry.minutes == 0 ? nil : Int(entry.startedAt),
+            startedAt: entry.minutes == 0 || !isHex ? nil : Int(entry.startedAt),
             frequentPushesEnabled: entry.isInfrequent ? false : nil)
         return RawJSON(checked: follower.answerJSON.bytes)
     }
