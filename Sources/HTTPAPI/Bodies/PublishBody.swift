@@ -104,12 +104,7 @@ enum PublishBody {
             guard let block = notification[platform.name], block.asksForSomething else { continue }
             warnings.append("\(block.path) \(ForeignKey.notSentReason)")
         }
-        guard let first = pushes.first else {
-            if let android = notification["android"] {
-                throw try android.object().missing("live_update", "is required: Lamplighter sends Live Updates only")
-            }
-            throw notification.missing("ios", "or `android` is required")
-        }
+        guard let first = pushes.first else { throw try nothing(notification) }
         for key in ["restart", "respect_dismissal"] where first.publish.event != .start {
             if let value = options?[key] { throw value.keyError("is allowed with event start only") }
         }
@@ -119,6 +114,14 @@ enum PublishBody {
         }
         pushes[0].warnings = warnings
         return pushes
+    }
+
+    /// The error for a notification that has nothing of ours.
+    private static func nothing(_ notification: JSONObject) throws(JSONError) -> JSONError {
+        guard let android = notification["android"] else {
+            return notification.missing("ios", "or `android` is required")
+        }
+        return try android.object().missing("live_update", "is required: Lamplighter sends Live Updates only")
     }
 
     private static let pushKeys = ["audience", "device_types", "notification", "options"]

@@ -67,6 +67,13 @@ import Testing
         #expect(push.publish.priority == .high && push.publish.options.expiry == Int(testNow / 1_000) + 60)
     }
 
+    @Test func `what belongs to an ordinary notification brings a warning`() throws {
+        let text = #""android":{"alert":"Goal","live_update":{"name":"n","event":"end"}}"#
+        let push = try parse(text, #"["android"]"#)[0]
+        #expect(push.warnings == ["notification.android.alert is not sent: Lamplighter sends Live Activities only"])
+        #expect(throws: (any Error).self) { try parse(#""android":{"alertt":"x"}"#, #"["android"]"#) }
+    }
+
     @Test(arguments: [
         (#""android":{"live_update":{"name":"n","event":"update"}}"#, "notification.android.live_update.content_state"),
         (#""android":{"live_update":{"event":"end"}}"#, "notification.android.live_update.name"),

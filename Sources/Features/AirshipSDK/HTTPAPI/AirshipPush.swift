@@ -4,7 +4,7 @@ extension ForeignAPI {
     static let airship = ForeignAPI(
         keys: [
             .push: AirshipPush.keys, .options: AirshipPush.options, .notification: AirshipPush.notification,
-            .ios: AirshipPush.ios,
+            .ios: AirshipPush.ios, .android: AirshipPush.android,
         ],
         check: { push, warnings throws(JSONError) in
             let areTemplates = AirshipPush.fillInTemplates(push.body, push.notification)
@@ -67,6 +67,15 @@ enum AirshipPush {
         "mutable_content", "mutable-content", "priority", "relevance_score", "relevance-score", "sound", "subtitle",
         "target_content_id", "template", "thread_id", "title",
     ].map { ForeignKey($0, .notSent, "an ordinary notification") }
+
+    static let android: [ForeignKey] =
+        [
+            "alert", "actions", "category", "collapse_key", "extra", "icon", "icon_color", "interactive", "local_only",
+            "localizations", "notification_channel", "notification_tag", "priority", "public_notification", "sound",
+            "style", "summary", "template", "title", "visibility", "wearable",
+        ].map { ForeignKey($0, .notSent, "an ordinary notification") } + [
+            ForeignKey("deliver_to", .ignored, "devices that show no notification are left out")
+        ]
 
     private static let templateKeys = ["global_attributes", "feed_references", "feeds", "snippet_references"]
 

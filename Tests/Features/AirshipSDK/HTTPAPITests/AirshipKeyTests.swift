@@ -139,7 +139,10 @@ import Testing
 
     @Test func `the feature's page has the rows of the table`() throws {
         let lines = try Repository.text("docs/features/airship-sdk.md").split(separator: "\n")
-        for row in AirshipPush.keys + AirshipPush.options + AirshipPush.notification + AirshipPush.ios {
+        let all = [
+            AirshipPush.keys, AirshipPush.options, AirshipPush.notification, AirshipPush.ios, AirshipPush.android,
+        ]
+        for row in all.joined() {
             let name = row.name.hasSuffix("::") ? "\(row.name)…" : row.name
             #expect(
                 lines.contains { $0.hasPrefix("|") && $0.contains("`\(name)`") && $0.contains(row.treatment.rawValue) },
