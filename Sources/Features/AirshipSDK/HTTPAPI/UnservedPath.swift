@@ -91,7 +91,7 @@ struct UnservedPath: Sendable, Hashable {
             "/api/airmail/**", "/api/sms/**", "/api/user/**"),
         rows("Lamplighter keeps no analytics. Switch the SDK's off.", "/warp9/**"),
         rows(
-            "Lamplighter serves iOS only: POST /api/channels.", "/api/device_tokens/**", "/api/apids/**",
+            "Lamplighter serves iOS and Android: POST /api/channels.", "/api/device_tokens/**", "/api/apids/**",
             "/api/channels/email/**", "/api/channels/sms/**", "/api/channels/open/**", "/api/channels/restricted/**"),
         rows(
             "OAuth is not served: send Basic with the app key and the master secret.", "/token",

@@ -50,7 +50,7 @@ import Testing
     @Test(arguments: [
         ("PUT", "/api/channels/attributes", "no attributes"), ("POST", "/api/channels/attributes/", "no attributes"),
         ("POST", "/api/channels/subscription_lists", "no lists"),
-        ("PUT", "/api/channels/restricted/email", "iOS only"), ("GET", "/api/named_users/u", "?id="),
+        ("PUT", "/api/channels/restricted/email", "iOS and Android"), ("GET", "/api/named_users/u", "?id="),
         ("GET", "/api/segments/", "audience"),
         ("GET", "/api/tags", "/api/channels/tags"), ("POST", "/api/templates/push", "finished text"),
         ("POST", "/api/pipelines", "/api/schedules"), ("GET", "/api/reports/sends", "/api/push/{push_id}"),
