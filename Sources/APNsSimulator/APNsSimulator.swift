@@ -205,8 +205,7 @@ public final class APNsSimulator: Service {
     /// stops. Responses that take longer than `limit` are lost.
     public func leave(within limit: Duration = .seconds(3)) async {
         for listener in [listeners.push, listeners.fcm] { try? await listener?.close() }
-        let connections = shared.channels.withLock { $0.values.filter(\.isConnection).map(\.channel) }
-        for connection in connections { connection.pipeline.fireUserInboundEventTriggered(ServerLeaves()) }
+        let connections = tellConnections(ServerLeaves())
         await withTaskGroup { group in
             group.addTask { for connection in connections { try? await connection.closeFuture.get() } }
             group.addTask { try? await Task.sleep(for: limit) }
@@ -216,6 +215,16 @@ public final class APNsSimulator: Service {
             group.cancelAll()
         }
         await stop()
+    }
+
+    /// Closes the connections without a request, as FCM does after its idle timeout.
+    public func closeIdleConnections() { tellConnections(IdleStateHandler.IdleStateEvent.read) }
+
+    @discardableResult
+    private func tellConnections(_ event: any Sendable) -> [any Channel] {
+        let connections = shared.channels.withLock { $0.values.filter(\.isConnection).map(\.channel) }
+        for connection in connections { connection.pipeline.fireUserInboundEventTriggered(event) }
+        return connections
     }
 
     /// Closes the listeners and all connections. May be called repeatedly.

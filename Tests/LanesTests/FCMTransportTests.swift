@@ -48,14 +48,14 @@ import Testing
 
     @Test(arguments: TransportKind.allCases)
     func `a connection that FCM closed while it was idle costs no message`(_ kind: TransportKind) async throws {
-        try await PlatformUnderTest.withFCM(kind, PlatformUnderTest.Setup(), idleTimeout: 0.3) {
-            simulator, transport, project in
+        try await PlatformUnderTest.withFCM(kind, PlatformUnderTest.Setup()) { simulator, transport, project in
             var page = TokenPage()
             for number in 0..<20 {
                 let address = try AndroidAddress(.token, "token-\(number)")
                 page.append(channel: ChannelID.random().stored, token: address.stored, registeredAt: 0)
             }
             #expect(await transport.send(page, try push(1, .start, project: project)).accepted == 20)
+            simulator.closeIdleConnections()
             try await eventually("the connection is closed") { simulator.fcmSnapshot().openConnections == 0 }
             // libcurl's lane learns of the end from its first request, whose fate is unknown then. The worker repeats
             // it.

@@ -17,7 +17,7 @@ extension PlatformUnderTest {
     }
 
     static func withFCM(
-        _ kind: TransportKind, _ setup: Setup, idleTimeout: Double = 180,
+        _ kind: TransportKind, _ setup: Setup,
         _ body: (APNsSimulator, LaneTransport, _ project: String) async throws -> Void
     ) async throws {
         var logger = Logger(label: "test")
@@ -27,7 +27,6 @@ extension PlatformUnderTest {
         server.managePort = nil
         var fcm = FCMConfiguration()
         fcm.streams = setup.streams
-        fcm.idleTimeout = idleTimeout
         fcm.faults = simulated(setup.faults)
         server.fcm = fcm
         let simulator = try await APNsSimulator.start(server, logger: logger)
