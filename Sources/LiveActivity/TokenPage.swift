@@ -95,17 +95,6 @@ public struct TokenPage: Sendable {
         bytes += channel + token
     }
 
-    /// Adds the entries of another page.
-    public mutating func append(_ other: TokenPage) {
-        let start = UInt32(bytes.count)
-        bytes += other.bytes
-        entries += other.entries.map { entry in
-            var entry = entry
-            entry.offset += start
-            return entry
-        }
-    }
-
     /// Visits each channel in its stored form, in order. The bytes are valid during the call.
     public func forEachChannel(_ body: (UnsafeRawBufferPointer) -> Void) {
         bytes.withUnsafeBytes { bytes in

@@ -5,27 +5,6 @@ import Store
 /// catch-up: a start token that is registered behind the sweep is no target. If a token rotates meanwhile, the sweep
 /// sends to the token that it read.
 extension Sweep {
-    /// The next page of all places of a start's tokens, which are read up to the same position.
-    func startPage(
-        _ places: [TokenPlace], from position: ScanPosition, to limit: ScanPosition, splits: Bool
-    ) async throws(StoreError) -> (Page, ScanPosition) {
-        var end = limit
-        while true {
-            var whole: Page?
-            for place in places {
-                let (page, next) = try await startPage(place, from: position, to: end, splits: splits)
-                if next < end, places.count > 1 {
-                    // The others are read up to there too.
-                    (end, whole) = (next, nil)
-                    break
-                }
-                end = next
-                if whole == nil { whole = page } else { whole?.append(page) }
-            }
-            if let whole { return (whole, end) }
-        }
-    }
-
     /// The next page of start tokens in the audience. A channel's state under the name is read after its start token.
     /// A channel that followed in between is left out. One that stopped gets the start, because its card is over.
     /// - Parameter splits: some of the page may get the variant for the name's broadcast channel
@@ -75,15 +54,6 @@ extension Sweep {
 extension TokenPage.Entry {
     /// The device shows no notification of the app.
     fileprivate var isSilent: Bool { isInfrequent && platform.hasOneAddress }
-}
-
-extension Sweep.Page {
-    fileprivate mutating func append(_ other: Self) {
-        tokens.append(other.tokens)
-        waiting += other.waiting
-        leftOut.merge(other.leftOut, uniquingKeysWith: +)
-        sendUntil = [sendUntil, other.sendUntil].compactMap(\.self).min()
-    }
 }
 
 extension WorkerContext {

@@ -113,8 +113,10 @@ struct Sweep: Sendable {
     private func read(from position: ScanPosition, to limit: ScanPosition) async -> (Page, ScanPosition)? {
         await delivery.ask { () async throws(StoreError) in
             if claim.record.event == .start {
+                // A start for several platforms is split, so that a shard reads one place.
                 let places = claim.record.startPlaces.filter { takes($0.addressPlatform ?? .ios) }
-                return try await startPage(places, from: position, to: limit, splits: push.hasVariant)
+                guard let place = places.first else { return (Page(), limit) }
+                return try await startPage(place, from: position, to: limit, splits: push.hasVariant)
             }
             // The usual case of a name with few tokens: its push has begun with them.
             if position == .start, let (tokens, counts) = try store.tokens.readByBegin(claim),
