@@ -27,6 +27,8 @@ public struct WorkerApp: Sendable {
 
     /// Nil: the app has no sender on the platform.
     func sender(_ platform: Platform) -> (any PlatformSender)? { senders.first { $0.platform == platform } }
+    /// Whether a push needs its second before it is sent (`PlatformSender.ordersBySecond`).
+    func ordersBySecond(_ record: PushRecord) -> Bool { senders.contains { $0.ordersBySecond(record) } }
     var platforms: [AppPlatform] { senders.map { AppPlatform(key, $0.platform) } }
     /// The longest time from the moment when a request is open to its answer.
     var requestTimeout: Duration { senders.map(\.requestTimeout).max() ?? .zero }

@@ -164,7 +164,7 @@ extension WorkerContext {
     ) async throws(StoreError) -> Disposition {
         guard let app = apps[item.app] else { return .leave }
         var claim = claim
-        if app.senders.contains(where: { $0.ordersBySecond(claim.record) }) {
+        if app.ordersBySecond(claim.record) {
             let (second, wait) = try await store.sweeps.second(item.app, item.name, of: claim.record)
             claim.record.second = second
             if wait > .zero {

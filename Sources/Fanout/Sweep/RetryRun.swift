@@ -136,7 +136,7 @@ struct RetryRun: Sendable {
     ) async {
         var page = TokenPage(waiting)
         var record = record
-        if delivery.app.senders.contains(where: { $0.ordersBySecond(record) }) {
+        if delivery.app.ordersBySecond(record) {
             let second = await delivery.ask { [record] () async throws(StoreError) in
                 try await store.sweeps.knownSecond(lease.app, lease.name, of: record.id)
             }

@@ -116,14 +116,11 @@ extension SweepStore {
     private func address(
         _ due: inout [WaitingChannel], _ app: AppKey, _ tokens: Tokens
     ) async throws(StoreError) {
-        let indices = due.indices.filter { due[$0].platform.hasOneAddress && due[$0].token != nil }
-        for (platform, indices) in Dictionary(grouping: indices, by: { due[$0].platform }) {
-            let found = try await tokens.addresses(app, platform, indices.map { due[$0].channel })
-            for (index, address) in zip(indices, found) {
-                switch address {
-                case .success(let bytes): due[index].token = bytes
-                case .failure(let reason): due[index].unreachable = reason.value
-                }
+        let followers = due.indices.filter { due[$0].token != nil }.map { ($0, due[$0].platform, due[$0].channel) }
+        for (index, address) in try await tokens.addresses(app, of: followers) {
+            switch address {
+            case .success(let bytes): due[index].token = bytes
+            case .failure(let reason): due[index].unreachable = reason.value
             }
         }
     }

@@ -22,17 +22,27 @@ extension Tokens {
         _ app: AppKey, _ page: TokenPage
     ) async throws(StoreError) -> (page: TokenPage, unreachable: [Int: Unreachable]) {
         var (page, unreachable) = (page, [Int: Unreachable]())
-        for platform in page.platforms where platform.hasOneAddress {
-            let indices = page.entries.indices.filter { page.entries[$0].platform == platform }
-            let found = try await addresses(app, platform, indices.map { Array(page.channel($0)) })
-            for (index, address) in zip(indices, found) {
-                switch address {
-                case .success(let bytes): page.setToken(index, bytes)
-                case .failure(let reason): unreachable[index] = reason.value
-                }
+        let followers = page.entries.indices.filter { page.entries[$0].platform.hasOneAddress }
+            .map { ($0, page.entries[$0].platform, Array(page.channel($0))) }
+        for (index, address) in try await addresses(app, of: followers) {
+            switch address {
+            case .success(let bytes): page.setToken(index, bytes)
+            case .failure(let reason): unreachable[index] = reason.value
             }
         }
         return (page, unreachable)
+    }
+
+    /// The addresses of followers, by their indices, on platforms where these are kept with the channels. One round
+    /// trip for each such platform.
+    func addresses(
+        _ app: AppKey, of followers: [(index: Int, platform: Platform, channel: [UInt8])]
+    ) async throws(StoreError) -> [(Int, Result<[UInt8], NoAddress>)] {
+        var found: [(Int, Result<[UInt8], NoAddress>)] = []
+        for (platform, group) in Dictionary(grouping: followers, by: \.platform) where platform.hasOneAddress {
+            found += zip(group.map(\.index), try await addresses(app, platform, group.map(\.channel)))
+        }
+        return found
     }
 
     /// Why nothing can be sent to a follower on a platform. Nil: it can be sent to.
