@@ -126,7 +126,17 @@ struct SimulatorFixture {
             isWanted(simulator.snapshot())
         }
     }
+}
 
+/// A simulator that a test has started.
+protocol RunningSimulator {
+    var simulator: APNsSimulator { get }
+}
+
+extension SimulatorFixture: RunningSimulator {}
+extension FCMFixture: RunningSimulator {}
+
+extension RunningSimulator {
     /// Calls the control interface.
     func control(_ method: String, _ path: String, _ body: String? = nil) async throws -> (status: Int, text: String) {
         var request = HTTPRequest(method, (try #require(simulator.controlURL)) + "/simulator" + path)

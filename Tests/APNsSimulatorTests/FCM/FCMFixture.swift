@@ -181,13 +181,4 @@ struct FCMFixture {
             isWanted(simulator.fcmSnapshot())
         }
     }
-
-    /// Calls the control interface.
-    func control(_ method: String, _ path: String, _ body: String? = nil) async throws -> (status: Int, text: String) {
-        var request = HTTPRequest(method, (try #require(simulator.controlURL)) + "/simulator" + path)
-        request.body = body.map { .bytes(Array($0.utf8)) }
-        request.timeout = .seconds(120)
-        let response = try await HTTPClient().send(request)
-        return (response.status, String(decoding: response.body, as: UTF8.self))
-    }
 }

@@ -66,24 +66,36 @@ extension PlatformUnderTest {
     }
 
     private static func simulated(_ faults: PlatformFaults) -> Faults {
-        func hex(_ numbers: Set<Int>) -> [String] { numbers.map { Hex.encode(token($0)) } }
-        var found = Faults()
-        found.deadTokens = hex(faults.dead).map { DeadToken(prefix: $0) }
-        found.stallTokens = hex(faults.silent)
-        found.slowTokens = hex(faults.slow)
-        found.slowTokenLatency = Double(PlatformFaults.slowMilliseconds)
-        found.latency = Double(faults.latency)
-        found.rejectAll =
-            switch faults.refusal {
+        Faults(faults, dead: { DeadToken(prefix: $0) }, address: { Hex.encode(token($0)) }) { refusal in
+            switch refusal {
             case .tooMany: "TooManyRequests"
             case .unavailable: "ServiceUnavailable"
             case .credential: "InvalidProviderToken"
             case .push: "BadTopic"
-            case nil: nil
             }
-        found.retryAfter = faults.retryAfter
-        found.goawayAfter = faults.goawayAfter
-        if faults.expiresCredential { found.expireNext = 1 }
-        return found
+        }
+    }
+}
+
+extension Faults {
+    /// A platform's faults, for its simulator.
+    /// - Parameters:
+    ///   - dead: the fault of a dead address
+    ///   - address: of a number, as the simulator writes it
+    ///   - reason: for a refusal, in the simulator's words
+    init(
+        _ faults: PlatformFaults, dead: (String) -> DeadToken, address: (Int) -> String,
+        reason: (PlatformRefusal) -> String
+    ) {
+        self.init()
+        deadTokens = faults.dead.map { dead(address($0)) }
+        stallTokens = faults.silent.map(address)
+        slowTokens = faults.slow.map(address)
+        slowTokenLatency = Double(PlatformFaults.slowMilliseconds)
+        latency = Double(faults.latency)
+        rejectAll = faults.refusal.map(reason)
+        retryAfter = faults.retryAfter
+        goawayAfter = faults.goawayAfter
+        if faults.expiresCredential { expireNext = 1 }
     }
 }

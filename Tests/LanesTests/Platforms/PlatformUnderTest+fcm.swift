@@ -77,24 +77,15 @@ extension PlatformUnderTest {
     }
 
     private static func simulated(_ faults: PlatformFaults) -> Faults {
-        func texts(_ numbers: Set<Int>) -> [String] { numbers.map { address($0).text } }
-        var found = Faults()
-        found.deadTokens = texts(faults.dead).map { DeadToken(prefix: $0, reason: "UNREGISTERED") }
-        found.stallTokens = texts(faults.silent)
-        found.slowTokens = texts(faults.slow)
-        found.slowTokenLatency = Double(PlatformFaults.slowMilliseconds)
-        found.latency = Double(faults.latency)
-        found.rejectAll =
-            switch faults.refusal {
+        Faults(
+            faults, dead: { DeadToken(prefix: $0, reason: "UNREGISTERED") }, address: { address($0).text }
+        ) { refusal in
+            switch refusal {
             case .tooMany: "QUOTA_EXCEEDED"
             case .unavailable: "UNAVAILABLE"
             case .credential: "PERMISSION_DENIED"
             case .push: "INVALID_PAYLOAD"
-            case nil: nil
             }
-        found.retryAfter = faults.retryAfter
-        found.goawayAfter = faults.goawayAfter
-        if faults.expiresCredential { found.expireNext = 1 }
-        return found
+        }
     }
 }
