@@ -16,7 +16,7 @@ public struct AndroidContent: Sendable, Hashable {
     }
 }
 
-/// What a push shows on each platform, as the store keeps it: APNs's payload and, if the push is for Android too, a
+/// The content of a push on each platform, as the store keeps it: APNs's payload and, if the push is for Android too, a
 /// zero byte and Android's part. JSON has no zero byte, so scripts and records need not know of the second part.
 public struct PushContent: Sendable, Hashable {
     /// APNs's payload. A push for Android alone has one too: it says the event and the content state.

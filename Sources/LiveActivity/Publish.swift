@@ -15,7 +15,7 @@ public struct Publish: Sendable, Hashable {
     public var alert: RawJSON?
     public var attributesType: String?
     public var attributes: RawJSON?
-    /// What Android devices show. Nil: the push is for iOS alone.
+    /// The content on Android devices. Nil: the push is for iOS alone.
     public var android: AndroidContent?
     public var options: PublishOptions
     /// How long the push is tried after its acceptance if `options.expiry` is not set. Nil: the default of its event.

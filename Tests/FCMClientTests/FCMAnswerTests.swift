@@ -3,7 +3,7 @@ import Testing
 
 @testable import FCMClient
 
-/// What an answer of FCM means for its token, its push and its app.
+/// An answer of FCM has a meaning for its token, its push and its app.
 @Suite struct FCMAnswerTests {
     private static func error(
         _ code: Int, _ status: String, _ errorCode: String? = nil, message: String = "m", fields: [String] = []

@@ -6,7 +6,7 @@ import Testing
 
 @testable import FCMClient
 
-/// What `doctor` finds out, with the simulator's FCM and token endpoint.
+/// The findings of `doctor`, with the simulator's FCM and token endpoint.
 @Suite struct FCMProbeTests {
     private func withSimulator(_ body: (APNsSimulator, FCMClientConfiguration) async throws -> Void) async throws {
         var logger = Logger(label: "test")

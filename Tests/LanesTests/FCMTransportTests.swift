@@ -6,7 +6,7 @@ import LiveActivity
 import TestSupport
 import Testing
 
-/// What FCM has and other platforms do not have, against the simulator.
+/// FCM's own rules, which other platforms do not have, against the simulator.
 @Suite struct FCMTransportTests {
     private func push(_ number: Int, _ event: ActivityEvent, project: String) throws -> PreparedPush {
         FCMMessage.render(

@@ -1,7 +1,7 @@
 import LiveActivity
 import Testing
 
-/// What the store keeps of a push for several platforms.
+/// The content of a push for several platforms, as the store keeps it.
 @Suite struct PushContentTests {
     private let payload = Array(#"{"aps":{"timestamp":1795284000,"event":"update","content-state":{"a":1}}}"#.utf8)
 

@@ -6,7 +6,7 @@ protocol ReasonTable: RawRepresentable<String>, CaseIterable, Hashable, Sendable
     static var examples: String { get }
     /// Whether addresses can begin with the text.
     static func isPrefix(_ text: String) -> Bool
-    /// What an error says of a text that is no prefix.
+    /// The rule in the error for a text that is no prefix.
     static var prefixText: String { get }
     /// Fields of `faults` that have a value although this service does not know them.
     static func unknownFields(_ faults: Faults) -> [String]
@@ -84,7 +84,7 @@ struct FaultPlan<Table: ReasonTable>: Sendable {
         return orders
     }
 
-    /// What happens to a valid request for an address. Nil: it is accepted.
+    /// The fault that a valid request for an address meets. Nil: it is accepted.
     /// - Parameters:
     ///   - address: as faults write it
     ///   - hash: of the address

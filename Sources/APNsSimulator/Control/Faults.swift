@@ -56,7 +56,7 @@ public struct Faults: Sendable, Hashable, Encodable {
     /// The share of messages that the phone gets late, and the delay in milliseconds. FCM promises no order.
     public var reorderShare = 0.0
     public var reorderDelay = 0.0
-    /// What each request for an access token gets: one of `AccessTokenError`.
+    /// The answer to each request for an access token: one of `AccessTokenError`.
     public var tokenError: String?
 
     // Faults of connections. N counts the requests of each connection.

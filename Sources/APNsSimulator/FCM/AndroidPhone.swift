@@ -8,7 +8,7 @@ struct AndroidPhone: Sendable {
         var stateTimestamp = 0
         /// The newest content that the phone stored. A start, an update and an end change it.
         var content: LiveUpdate?
-        /// What the phone shows: the message that it took last, and the last content state.
+        /// The phone shows the message that it took last, and the last content state.
         var shown: LiveUpdate?
         var contentState: String?
         /// How many starts the phone took.

@@ -17,7 +17,7 @@ struct FCMMessage: Sendable, Hashable {
     /// The most bytes of a body that are read: data of which each byte is escaped as `\u0000`, and room for the rest.
     static let maximumBody = 32 << 10
 
-    /// What is wrong with a message.
+    /// Why a message is refused.
     struct Rejection: Error, Hashable {
         var reason = FCMReason.invalidPayload
         /// Nil: the reason's usual text.

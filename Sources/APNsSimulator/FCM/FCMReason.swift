@@ -129,7 +129,7 @@ extension FCMReason: ReasonTable {
 
 /// A field of a message that breaks a rule.
 struct FieldViolation: Sendable, Hashable {
-    /// Such as `message.data[0].value`. Empty if it is the whole body.
+    /// The field's path, like `message.data[0].value`. Empty if it is the whole body.
     var field: String
     var description: String
 

@@ -1,4 +1,4 @@
-/// What FCM received, and the phones that got it.
+/// The messages that FCM received, and the phones that got them.
 struct FCMRecorder: Sendable {
     struct AddressRecord: Sendable {
         var kind: FCMMessage.Kind

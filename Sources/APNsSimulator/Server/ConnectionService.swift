@@ -1,6 +1,6 @@
 internal import NIOCore
 
-/// What a service is for one of its connections. `ConnectionHandler` calls it on the connection's event loop.
+/// A service's part in one of its connections. `ConnectionHandler` calls it on the connection's event loop.
 protocol ConnectionService: AnyObject {
     /// `SETTINGS_MAX_CONCURRENT_STREAMS` of a new connection.
     var initialStreams: Int { get }

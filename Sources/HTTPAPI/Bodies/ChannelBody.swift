@@ -11,7 +11,7 @@ enum ChannelBody {
         /// Whether the device has iOS 18 or later. Nil if the body does not say. The SDK says so when the value
         /// changes.
         var hasIOS18: Bool?
-        /// What the body says of the install's address. Nil: it is on a platform without one for all names.
+        /// The install's address, by the body. Nil: its platform has none for all names.
         var address: Address?
     }
 

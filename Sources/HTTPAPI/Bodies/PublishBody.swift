@@ -29,7 +29,7 @@ enum PublishBody {
         }
     }
 
-    /// What a body is read for.
+    /// The app and the rules that a body is read for.
     struct Reading {
         /// The platforms of the app.
         var platforms: Set<Platform> = [.ios]

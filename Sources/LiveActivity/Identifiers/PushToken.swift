@@ -26,7 +26,7 @@ public struct PushToken: Hashable, Sendable, CustomStringConvertible {
         (self.bytes, self.platform) = (bytes, platform)
     }
 
-    /// What a name keeps in place of the token of a follower whose address is kept with its channel.
+    /// A name keeps this in place of the token, if the follower's address is kept with its channel.
     public static func ofChannel(on platform: Platform) -> PushToken { PushToken(stored: ofChannel, of: platform) }
     public static let ofChannel = [UInt8(ascii: "-")]
 

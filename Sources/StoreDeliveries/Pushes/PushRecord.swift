@@ -24,7 +24,7 @@ public struct PushRecord: Sendable {
     public var createdAt: Int64
     public var state: PushState
     public var payload: [UInt8]
-    /// What Android devices show. Nil: the push is not for them.
+    /// The content on Android devices. Nil: the push is not for them.
     public var android: AndroidContent?
     /// The push goes out at priority 5 although 10 was asked for, because the hour's budget is used up.
     public var isDemoted = false

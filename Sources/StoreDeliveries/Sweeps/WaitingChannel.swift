@@ -14,7 +14,7 @@ public struct WaitingChannel: Sendable, Hashable {
     public var token: [UInt8]?
     /// The platform of the token.
     public var platform = Platform.ios
-    /// That token as its place keeps it.
+    /// The token as its place keeps it.
     public var keptToken: [UInt8]? { token.map { platform.hasOneAddress ? PushToken.ofChannel : $0 } }
     /// Why it gets nothing now, though it follows the name.
     public var unreachable: Unreachable?

@@ -8,7 +8,7 @@ struct AddressBook: CallGroup {
 
     init(_ parts: GatewayParts) { (tokens, registrations) = (parts.store.tokens, RegistrationCalls(parts)) }
 
-    /// What a channel's registration says of its address.
+    /// A channel's address, by its registration.
     struct Word: Sendable {
         var channel: ChannelID
         /// Nil: nothing is said of the address.

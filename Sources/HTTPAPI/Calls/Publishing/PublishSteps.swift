@@ -94,7 +94,7 @@ extension APIError {
 }
 
 extension GatewayApp {
-    /// What bodies of its pushes are read for.
+    /// The app and the rules that bodies of its pushes are read for.
     var reading: PublishBody.Reading {
         PublishBody.Reading(platforms: platforms, staleAfter: staleAfter, marks: takesReceipts)
     }
