@@ -8,7 +8,7 @@ public struct TokenPage: Sendable {
 
             /// The request and its answer are kept.
             public static let traced = Route(rawValue: 1)
-            /// The entry gets the variant of the push.
+            /// The entry gets the variant of the push. Of an update it is a start, for a device that has no card.
             public static let variant = Route(rawValue: 2)
             /// The request goes to the app's other environment.
             public static let elsewhere = Route(rawValue: 4)
@@ -105,9 +105,10 @@ public struct TokenPage: Sendable {
     public func channel(_ index: Int) -> ArraySlice<UInt8> { bytes[entries[index].channelRange] }
     public func token(_ index: Int) -> ArraySlice<UInt8> { bytes[entries[index].tokenRange] }
 
-    /// The entry's token as its place keeps it (`PushToken.ofChannel`).
+    /// The entry's token as its place keeps it (`PushToken.ofChannel`). An entry without a card has the route `variant`.
     public func keptToken(_ index: Int) -> [UInt8] {
-        entries[index].platform.hasOneAddress ? PushToken.ofChannel : Array(token(index))
+        guard entries[index].platform.hasOneAddress else { return Array(token(index)) }
+        return entries[index].route.contains(.variant) ? PushToken.withoutCard : PushToken.ofChannel
     }
 
     public subscript(route index: Int) -> Entry.Route {

@@ -165,8 +165,7 @@ extension WorkerContext {
         guard let app = apps[item.app] else { return .leave }
         var claim = claim
         if app.ordersBySecond(claim.record) {
-            let (second, wait) = try await store.sweeps.second(item.app, item.name, of: claim.record)
-            claim.record.second = second
+            let wait = try await store.sweeps.giveSecond(item.app, item.name, to: &claim.record)
             if wait > .zero {
                 // As for a sweep that is interrupted, below.
                 try await store.queue.schedule(item, due: store.time.now() + wait.milliseconds)

@@ -31,16 +31,30 @@ public struct FCMSender: PlatformSender {
 
     public func ordersBySecond(_ record: PushRecord) -> Bool { record.android != nil }
 
+    public func render(_ record: PushRecord, _ name: ActivityName, isLate: Bool) -> PreparedPush {
+        if let content = content(record, name, isLate: isLate) { return FCMMessage.render(content, project: project) }
+        var push = PreparedPush(path: .shared("/"), fields: [], body: .shared([]))
+        push.refusal = Self.noContent
+        return push
+    }
+
+    /// A device without the name's card ignores an update, so it gets the state as a start. It ignores a start too that
+    /// tells no type.
+    public func variant(_ record: PushRecord, _ name: ActivityName, isLate: Bool) -> PreparedPush.Body? {
+        guard record.event == .update, var content = content(record, name, isLate: isLate),
+            let type = content.type ?? record.cardType
+        else { return nil }
+        (content.event, content.type) = (.start, type)
+        let push = FCMMessage.render(content, project: project)
+        return push.refusal == nil ? push.body : nil
+    }
+
     /// A late joiner's message has an id of its own, because its device may have dropped the push before it had the
     /// card.
-    public func render(_ record: PushRecord, _ name: ActivityName, isLate: Bool) -> PreparedPush {
+    private func content(_ record: PushRecord, _ name: ActivityName, isLate: Bool) -> FCMContent? {
         let now = now()
-        guard var content = FCMContent(record, name, now: now) else {
-            var push = PreparedPush(path: .shared("/"), fields: [], body: .shared([]))
-            push.refusal = Self.noContent
-            return push
-        }
-        if isLate { content.canonicalID = FCMContent.lateID(record.id, at: now) }
-        return FCMMessage.render(content, project: project)
+        var content = FCMContent(record, name, now: now)
+        if isLate { content?.canonicalID = FCMContent.lateID(record.id, at: now) }
+        return content
     }
 }

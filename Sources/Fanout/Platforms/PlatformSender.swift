@@ -15,6 +15,9 @@ public protocol PlatformSender: Sendable {
     /// The push as the platform gets it, made once for all pages of a run.
     /// - Parameter isLate: for late joiners, who get the content state without the alert, which told about the past
     func render(_ record: PushRecord, _ name: ActivityName, isLate: Bool) -> PreparedPush
+    /// The form for devices that have lost the name's card (`PushToken.withoutCard`), made for pages that have such an
+    /// entry. Nil: they get the usual form.
+    func variant(_ record: PushRecord, _ name: ActivityName, isLate: Bool) -> PreparedPush.Body?
     /// Whether devices get the push and order the name's states by a second that has to rise (`PushRecord.second`).
     func ordersBySecond(_ record: PushRecord) -> Bool
 }
@@ -35,6 +38,7 @@ public struct PlatformReasons: Sendable {
 }
 
 extension PlatformSender {
+    public func variant(_ record: PushRecord, _ name: ActivityName, isLate: Bool) -> PreparedPush.Body? { nil }
     public func ordersBySecond(_ record: PushRecord) -> Bool { false }
     var environments: Environments { Environments(first: transport, other: otherTransport) }
     /// The longest time from the moment when a request is open to its answer.

@@ -16,10 +16,14 @@ struct RenderedPush: Sendable {
     static let noSender = "NoSender"
 
     private let forms: [Form]
+    private let record: PushRecord
+    private let name: ActivityName
+    private let isLate: Bool
 
     /// - Parameter isLate: for late joiners
     init(_ record: PushRecord, for senders: [any PlatformSender], _ name: ActivityName, isLate: Bool = false) {
         forms = senders.map { Form(sender: $0, push: $0.render(record, name, isLate: isLate)) }
+        (self.record, self.name, self.isLate) = (record, name, isLate)
     }
 
     /// Some entries of a start's page may get the variant for the name's broadcast channel.
@@ -43,9 +47,17 @@ struct RenderedPush: Sendable {
                 let part = PagePart(platform: platform, refusal: (refused, form?.refusal ?? Self.noSender))
                 return (PagePlan(page, on: platform), part)
             }
+            var push = form.push
+            if platform.hasOneAddress {
+                let lost = page.entries.filter { $0.platform == platform && $0.route.contains(.variant) }
+                if !lost.isEmpty {
+                    push.variantBody = form.sender.variant(
+                        record.behind(lost.map(\.registeredAt)), name, isLate: isLate)
+                }
+            }
             // A part that is nearly done says nothing about the others.
             let plan = await form.sender.environments.sendParts(
-                page, form.push, on: several ? platform : nil, trace: trace, while: permission,
+                page, push, on: several ? platform : nil, trace: trace, while: permission,
                 several ? Handover() : handover)
             return (plan, PagePart(platform: platform, outcome: plan.outcome))
         }
@@ -63,6 +75,17 @@ struct RenderedPush: Sendable {
             }
             return (plans.dropFirst().reduce(into: plans[0]) { $0.add($1) }, parts)
         }
+    }
+}
+
+extension PushRecord {
+    /// The push under a second that is not before any of these times, epoch ms. A device takes no state from before it
+    /// began or lost its card.
+    func behind(_ times: [Int64]) -> PushRecord {
+        var record = self
+        let latest = Int((times.max() ?? 0) + 999) / 1_000
+        record.second = max(second ?? timestamp, latest)
+        return record
     }
 }
 

@@ -137,11 +137,14 @@ struct RetryRun: Sendable {
         var page = TokenPage(waiting)
         var record = record
         if delivery.app.ordersBySecond(record) {
-            let second = await delivery.ask { [record] () async throws(StoreError) in
-                try await store.sweeps.knownSecond(lease.app, lease.name, of: record.id)
+            let known = await delivery.ask { [record] () async throws(StoreError) in
+                var record = record
+                try await store.sweeps.recallSecond(lease.app, lease.name, of: &record)
+                return record
             }
-            guard let second else { return }
-            record.second = second
+            guard let known else { return }
+            let times = waiting.filter(\.platform.hasOneAddress).map(\.registeredAt)
+            record = waiting[0].isLate ? known.behind(times) : known
         }
         let push = RenderedPush(record, for: delivery.app.senders, lease.name, isLate: waiting[0].isLate)
         if push.hasVariant {

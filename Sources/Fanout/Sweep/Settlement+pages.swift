@@ -109,6 +109,7 @@ extension TokenPage {
     mutating func append(_ waiting: WaitingChannel, route: Entry.Route) {
         append(
             channel: waiting.channel, token: waiting.token ?? [], registeredAt: waiting.registeredAt,
-            attempt: waiting.attempts, route: route, platform: waiting.platform)
+            attempt: waiting.attempts, route: waiting.isWithoutCard ? route.union(.variant) : route,
+            platform: waiting.platform)
     }
 }

@@ -8,6 +8,8 @@ struct BatchBody: Sendable {
     enum Update: Sendable, Hashable {
         case set(TokenPlace, Registration)
         case remove(TokenPlace, Untrack)
+        /// An Android app's card is over.
+        case removeCard(ActivityName, Untrack)
     }
 
     /// The most entries of `live_activities` in one call. Each costs at least one round trip to Redis.
@@ -75,12 +77,12 @@ struct BatchBody: Sendable {
         _ value: JSONValue, channel: ChannelID, _ catchesUp: Bool
     ) throws(JSONError) -> Update {
         let entry = try value.object()
-        let place = TokenPlace.activity(try entry.required("name").activityName())
+        let name = try entry.required("name").activityName()
         let at = try entry.required("action_ts_ms").epochMilliseconds()
-        guard try action(entry) == "set" else { return .remove(place, Untrack(channel: channel, removedAt: at)) }
+        guard try action(entry) == "set" else { return .removeCard(name, Untrack(channel: channel, removedAt: at)) }
         let started = try entry["start_ts_ms"]?.startMilliseconds(after: at, "action_ts_ms")
         return .set(
-            place,
+            .activity(name),
             Registration(
                 channel: channel, token: .ofChannel(on: .android), registeredAt: at, startedAt: started,
                 wantsState: catchesUp))

@@ -22,7 +22,12 @@ enum ChannelBody {
         var address: AndroidAddress?
         /// Whether the user lets the app show notifications. Nil: the body does not say.
         var showsNotifications: Bool?
+        /// Nil: the body does not say, so it is as before.
+        var appVersion: String?
     }
+
+    /// How many characters of an app's version count.
+    private static let versionLength = 64
 
     /// Airship's limits: tags of one group in one call, groups in one call, and tags in the list of a channel.
     static let maximumTags = 100
@@ -70,6 +75,9 @@ enum ChannelBody {
         guard let type = try channel["device_type"].map(deviceType), type != "ios" else { return nil }
         var address = Address(platform: .android)
         address.showsNotifications = try channel["opt_in"]?.bool()
+        if let version = channel["app_version"], version.kind == .string {
+            address.appVersion = String(try version.string().prefix(Self.versionLength))
+        }
         let service = try channel["android"]?.object()["delivery_type"]?.string() ?? "fcm"
         if type == "android", service == "fcm", let text = channel["push_address"], text.kind != .null {
             address.address = try text.androidAddress(.token)

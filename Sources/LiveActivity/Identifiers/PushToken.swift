@@ -29,6 +29,10 @@ public struct PushToken: Hashable, Sendable, CustomStringConvertible {
     /// A name keeps this in place of the token, if the follower's address is kept with its channel.
     public static func ofChannel(on platform: Platform) -> PushToken { PushToken(stored: ofChannel, of: platform) }
     public static let ofChannel = [UInt8(ascii: "-")]
+    /// As `ofChannel`, for a follower whose device has lost the name's card: states go to it as a start, until the
+    /// device tells of its card.
+    public static func withoutCard(on platform: Platform) -> PushToken { PushToken(stored: withoutCard, of: platform) }
+    public static let withoutCard = [UInt8(ascii: "+")]
 
     /// An address that another type has checked, in its stored form.
     init(stored bytes: [UInt8], of platform: Platform) { (self.bytes, self.platform) = (bytes, platform) }

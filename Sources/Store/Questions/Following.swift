@@ -20,6 +20,18 @@ public struct Following: Sendable, Hashable {
 }
 
 extension Store {
+    /// The names that a channel follows on a platform.
+    public func names(
+        _ app: AppKey, followedBy channel: ChannelID, on platform: Platform
+    ) async throws(StoreError) -> Set<ActivityName> {
+        var names: Set<ActivityName> = []
+        for case .activity(let name) in try await followings.places(app, channel.stored) {
+            let (page, _) = try await tokens.lookup(app, .activity(name), [channel.stored])
+            if page.entries.first?.platform == platform { names.insert(name) }
+        }
+        return names
+    }
+
     /// The live tokens of a channel, and the places that it no longer follows, as long as they are remembered. Both by
     /// place: attributes types, then names, in byte order.
     func followings(

@@ -16,6 +16,8 @@ public struct PushRecord: Sendable {
     /// On platforms whose devices order states by seconds: a second that rises with each sent state of the name. Nil:
     /// `timestamp` is used.
     public var second: Int?
+    /// The type of the name's cards on Android, as a push of the name told it last. Nil: no push did.
+    public var cardType: String?
     /// Epoch seconds; nil = none given. 0 = try once.
     public var expiry: Int?
     /// Epoch milliseconds after which no token is tried. Fixed at acceptance: `expiry`, or else the life of the event.

@@ -9,26 +9,36 @@ extension SweepStore {
     /// As long as a card may live.
     private static let life: Duration = .seconds(13 * 3_600)
 
-    /// Gives a begun push its second. Repeatable: a push keeps its second.
-    /// - Returns: the second (epoch), or how long the push has to wait for it
-    public func second(
-        _ app: AppKey, _ name: ActivityName, of push: PushRecord
-    ) async throws(StoreError) -> (second: Int?, wait: Duration) {
+    /// Gives a begun push its second, and the type of the name's cards. Repeatable: a push keeps its second.
+    /// - Returns: how long the push has to wait for its second
+    public func giveSecond(
+        _ app: AppKey, _ name: ActivityName, to push: inout PushRecord
+    ) async throws(StoreError) -> Duration {
+        let tag = keys.tag(app, name)
         let reply = try await redis.run(
-            Lua.pushSecond, keys: ["s": keys.seconds(keys.tag(app, name))],
+            Lua.pushSecond, keys: ["s": keys.seconds(tag), "n": keys.name(tag)],
             [
                 "id": .bytes(push.id.uuid.bytes), "timestamp": .int(push.timestamp),
                 "ahead": .int(push.isSupersedable ? 0 : Self.mostAhead), "life": .int(Self.life.milliseconds),
+                "card": .string(push.android?.type ?? ""),
             ])
-        let (second, left) = try reply.values(.integer("second"), .integer("time left"))
-        return (left == 0 ? second : nil, .milliseconds(left))
+        let (second, left, card) = try reply.values(
+            .integer("second"), .integer("time left"), .string("type of the card"))
+        push.second = left == 0 ? second : nil
+        push.cardType = card.isEmpty ? nil : card
+        return .milliseconds(left)
     }
 
-    /// The second that a push got. Nil: it is not remembered.
-    public func knownSecond(
-        _ app: AppKey, _ name: ActivityName, of push: PushID
-    ) async throws(StoreError) -> Int? {
-        let key = keys.seconds(keys.tag(app, name))
-        return try await redis.run("ZSCORE", key, .bytes(push.uuid.bytes)).optionalNumber()
+    /// Gives a push the second that it got, and the type of the name's cards.
+    public func recallSecond(
+        _ app: AppKey, _ name: ActivityName, of push: inout PushRecord
+    ) async throws(StoreError) {
+        let tag = keys.tag(app, name)
+        let (second, card) = try await redis.run([
+            RedisCommand("ZSCORE", keys.seconds(tag), .bytes(push.id.uuid.bytes)),
+            RedisCommand("HGET", keys.name(tag), "card"),
+        ]).values(.any("second"), .optionalString("type of the card"))
+        push.second = try second.optionalNumber()
+        push.cardType = card
     }
 }

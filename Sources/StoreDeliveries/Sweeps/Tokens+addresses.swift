@@ -26,7 +26,9 @@ extension Tokens {
             .map { ($0, page.entries[$0].platform, Array(page.channel($0))) }
         for (index, address) in try await addresses(app, of: followers) {
             switch address {
-            case .success(let bytes): page.setToken(index, bytes)
+            case .success(let bytes):
+                if page.token(index).elementsEqual(PushToken.withoutCard) { page[route: index].insert(.variant) }
+                page.setToken(index, bytes)
             case .failure(let reason): unreachable[index] = reason.value
             }
         }

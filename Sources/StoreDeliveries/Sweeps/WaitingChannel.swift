@@ -14,8 +14,13 @@ public struct WaitingChannel: Sendable, Hashable {
     public var token: [UInt8]?
     /// The platform of the token.
     public var platform = Platform.ios
+    /// Its device has lost the card, see `PushToken.withoutCard`.
+    public private(set) var isWithoutCard = false
     /// The token as its place keeps it.
-    public var keptToken: [UInt8]? { token.map { platform.hasOneAddress ? PushToken.ofChannel : $0 } }
+    public var keptToken: [UInt8]? {
+        guard platform.hasOneAddress else { return token }
+        return token.map { _ in isWithoutCard ? PushToken.withoutCard : PushToken.ofChannel }
+    }
     /// Why it gets nothing now, though it follows the name.
     public var unreachable: Unreachable?
     /// Start of its activity, epoch ms.
@@ -111,6 +116,7 @@ public struct WaitingChannel: Sendable, Hashable {
     package mutating func take(_ entry: Tokens.Entry?, quarantine: Reply, elsewhere: Reply) throws(StoreError) {
         (token, registeredAt) = (entry?.token, entry?.registeredAt ?? 0)
         if let entry { platform = entry.platform }
+        isWithoutCard = platform.hasOneAddress && token == PushToken.withoutCard
         (isQuarantined, livesElsewhere) = (false, false)
         guard let token else { return }
         if let mark = try quarantine.optionalBytes() {

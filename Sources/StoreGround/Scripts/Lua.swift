@@ -16,6 +16,7 @@ package enum Lua {
     package static let followingTidy = script("following-tidy")
     package static let channelMark = script("channel-mark")
     package static let channelConfirm = script("channel-confirm")
+    package static let channelCleared = script("channel-cleared")
     package static let channelForget = script("channel-forget")
     package static let pushAccept = script("push-accept")
     package static let pushChain = script("push-chain")

@@ -115,6 +115,45 @@ import Testing
         #expect(refused.code == 1 && refused.err.contains("this app sends to no other platform"), "\(refused.err)")
     }
 
+    @Test func `an update of the app takes no follower away, and each card comes back with the newest state`()
+        async throws
+    {
+        let deployment = try await Deployment.start(platforms: Self.both)
+        let worker = try await deployment.worker("one")
+        defer { worker.kill() }
+        try await follow(deployment, "match-42", ios: 3, android: 0..<5)
+        for number in 0..<5 { try await version("1.0", deployment, number) }
+        let update = try await deployment.published(
+            "match-42", ["--content-state", #"{"home":1}"#, "--platforms", "ios,android", "--type", "match"])
+        #expect(update["delivered"] == 8, "\(update.fields)")
+        #expect(try await card(deployment, 0, "match-42")?["active"] as? Bool == false)
+        for number in 0..<5 {
+            let at = Int(Date().timeIntervalSince1970 * 1_000)
+            let answer = try await deployment.call(
+                "PUT", "\(deployment.gatewayURL)/api/channels/sdk/batch/android-\(number)?platform=android",
+                body: #"{"live_updates":[{"action":"remove","name":"match-42","action_ts_ms":\#(at)}]}"#)
+            #expect(answer.status == 200, "\(answer.text)")
+            try await version("1.1", deployment, number)
+        }
+        for number in 0..<5 {
+            try await eventually("phone \(number) has its card again") {
+                let card = try await card(deployment, number, "match-42")
+                return card?["active"] as? Bool == true && state(card) == 1
+            }
+        }
+        let left = try await deployment.call("GET", "\(deployment.gatewayURL)/api/activities/match-42").json
+        #expect(left["tokens"] as? Int == 8, "\(left)")
+    }
+
+    private func version(_ version: String, _ deployment: Deployment, _ number: Int) async throws {
+        let answer = try await deployment.call(
+            "PUT", "\(deployment.gatewayURL)/api/channels/android-\(number)",
+            body: """
+                {"channel":{"device_type":"android","push_address":"\(address(number))","app_version":"\(version)"}}
+                """)
+        #expect(answer.status == 200, "\(answer.text)")
+    }
+
     @Test func `updates of one second rise on a phone, whatever order they arrive in`() async throws {
         let deployment = try await Deployment.start(
             simulator: ["--order-member", "home"], platforms: Self.both,

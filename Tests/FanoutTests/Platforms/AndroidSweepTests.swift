@@ -180,6 +180,84 @@ import Testing
         #expect(ledger.byPlatform[.ios] == Outcomes(targets: 300, [.delivered: 300]))
     }
 
+    /// The event, the content state and the canonical id of each message that a device got.
+    private func messages(_ wire: TestWire, _ number: Int) throws -> [(event: String, home: Int, second: Int, id: String)] {
+        try wire.taken(number).map { text in
+            func value(_ before: String, _ end: Character) -> String {
+                text.range(of: before).map { String(text[$0.upperBound...].prefix { $0 != end }) } ?? ""
+            }
+            return (
+                value(#"\"event\":\""#, "\\"), Int(value(#"\"home\":"#, "}")) ?? -1,
+                Int(value(#"\"timestamp\":"#, ",")) ?? -1,
+                value(#"CANONICAL_PUSH_ID":""#, "\"")
+            )
+        }
+    }
+
+    @Test func `a device that lost its card gets the newest state as a start, and updates once it has told of it`()
+        async throws
+    {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<2, on: .apns)
+        try await follow(fixture, 10..<12)
+        let (apns, fcm) = (TestPlatform.apns.wire(), TestPlatform.fcm.wire())
+        func state(_ home: Int, type: String? = nil) -> AndroidContent {
+            AndroidContent(type: type, contentState: RawJSON(checked: #"{"home":\#(home)}"#))
+        }
+        func told(_ token: PushToken) async throws -> Int64 {
+            let at = nowMilliseconds()
+            let registration = Registration(
+                channel: try channel(10), token: token, registeredAt: at,
+                wantsState: token == .withoutCard(on: .android))
+            _ = try await fixture.store.registry.track(fixture.app, .activity(fixture.name), registration)
+            return at
+        }
+        let (lostAt, backAt) = try await run(fixture, apns: apns, fcm: fcm) {
+            // An update without a type comes after one with it.
+            _ = try await fixture.finished(try await publish(fixture, .update, state(1, type: "match")))
+            _ = try await fixture.finished(try await publish(fixture, .update, state(2)))
+            let lostAt = try await told(.withoutCard(on: .android))
+            await fcm.answered(5)
+            _ = try await fixture.finished(try await publish(fixture, .update, state(3)))
+            let backAt = try await told(.ofChannel(on: .android))
+            await fcm.answered(8)
+            _ = try await fixture.finished(try await publish(fixture, .update, state(4)))
+            return (lostAt, backAt)
+        }
+        let (lost, other) = (try messages(fcm, 10), try messages(fcm, 11))
+        #expect(lost.map(\.event) == ["update", "update", "start", "start", "update", "update"])
+        #expect(lost.map(\.home) == [1, 2, 2, 3, 3, 4])
+        #expect(Set(lost.map(\.id)).count == 6)
+        #expect(other.map(\.event) == ["update", "update", "update", "update"])
+        #expect(other.map(\.home) == [1, 2, 3, 4])
+        #expect(try fcm.taken(10)[2].contains(#"\"type\":\"match\""#))
+        // A device takes no start from before it lost the card, and no state from before its card began.
+        let times = lost.map { Int64($0.second) * 1_000 }
+        #expect(times[2] >= lostAt && times[3] >= lostAt && times[4] >= backAt, "\(times)")
+    }
+
+    @Test func `an end takes a device without a card away too`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await follow(fixture, 10..<11)
+        func lose() async throws {
+            let lost = Registration(
+                channel: try channel(10), token: .withoutCard(on: .android), registeredAt: nowMilliseconds(),
+                wantsState: true)
+            _ = try await fixture.store.registry.track(fixture.app, .activity(fixture.name), lost)
+        }
+        try await lose()
+        let (apns, fcm) = (TestPlatform.apns.wire(), TestPlatform.fcm.wire())
+        let ledger = try await run(fixture, apns: apns, fcm: fcm) {
+            try await fixture.finished(try await publish(fixture, .end))
+        }
+        #expect(ledger.delivered == 1)
+        #expect(try await tokens(fixture) == 0)
+        #expect(try messages(fcm, 10).map(\.event) == ["end"])
+        // The name is closed, so a card that an update of the app has cleared does not come back.
+        try await lose()
+        #expect(try await tokens(fixture) == 0)
+    }
+
     /// FCM takes a hundredth of what APNs takes in a second.
     @Test func `in a large name iOS has its push while Android's is held up`() async throws {
         let fixture = try await WorkerFixture.start()

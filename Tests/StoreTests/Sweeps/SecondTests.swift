@@ -17,33 +17,63 @@ import Testing
             payload: [])
     }
 
+    /// The second that a push gets, or how long it has to wait.
+    private func second(
+        _ fixture: PushFixture, of push: PushRecord
+    ) async throws -> (second: Int?, wait: Duration) {
+        var push = push
+        let wait = try await fixture.store.sweeps.giveSecond(fixture.app, name, to: &push)
+        return (push.second, wait)
+    }
+
+    private func knownSecond(_ fixture: PushFixture, of push: PushRecord) async throws -> Int? {
+        var push = push
+        try await fixture.store.sweeps.recallSecond(fixture.app, name, of: &push)
+        return push.second
+    }
+
     @Test func `each push has a later second, and keeps it`() async throws {
         let fixture = try await PushFixture.start()
-        let sweeps = fixture.store.sweeps
         let now = Int(fixture.store.time.now() / 1_000)
         var last = 0
         for _ in 0..<20 {
             let push = push(fixture, timestamp: now, isSupersedable: false)
-            let (second, wait) = try await sweeps.second(fixture.app, name, of: push)
-            let found = try #require(second)
+            let (given, wait) = try await second(fixture, of: push)
+            let found = try #require(given)
             #expect(found > last && wait == .zero)
-            #expect(try await sweeps.second(fixture.app, name, of: push).second == found)
-            #expect(try await sweeps.knownSecond(fixture.app, name, of: push.id) == found)
+            #expect(try await second(fixture, of: push).second == found)
+            #expect(try await knownSecond(fixture, of: push) == found)
             last = found
         }
         #expect(last == now + 19)
-        #expect(try await sweeps.knownSecond(fixture.app, name, of: .random()) == nil)
+        #expect(try await knownSecond(fixture, of: push(fixture, timestamp: now, isSupersedable: false)) == nil)
+    }
+
+    @Test func `a name remembers the type of its cards that a push told last`() async throws {
+        let fixture = try await PushFixture.start()
+        func card(_ type: String?, of push: inout PushRecord) async throws -> String? {
+            push.android = AndroidContent(type: type, contentState: nil)
+            _ = try await fixture.store.sweeps.giveSecond(fixture.app, name, to: &push)
+            let given = push.cardType
+            push.cardType = nil
+            try await fixture.store.sweeps.recallSecond(fixture.app, name, of: &push)
+            #expect(push.cardType == given)
+            return given
+        }
+        var pushes = (0..<3).map { push(fixture, timestamp: 1_000 + $0, isSupersedable: false) }
+        #expect(try await card(nil, of: &pushes[0]) == nil)
+        #expect(try await card("match", of: &pushes[1]) == "match")
+        #expect(try await card(nil, of: &pushes[2]) == "match")
     }
 
     @Test func `an update that may be superseded waits for its second, another one runs ahead for a minute`()
         async throws
     {
         let fixture = try await PushFixture.start()
-        let sweeps = fixture.store.sweeps
         let now = Int(fixture.store.time.now() / 1_000)
         func second(_ isSupersedable: Bool) async throws -> (second: Int?, wait: Duration) {
-            try await sweeps.second(
-                fixture.app, name, of: push(fixture, timestamp: now, isSupersedable: isSupersedable))
+            try await self.second(
+                fixture, of: push(fixture, timestamp: now, isSupersedable: isSupersedable))
         }
         #expect(try await second(true).second == now)
         let waiting = try await second(true)
@@ -58,14 +88,13 @@ import Testing
         async throws
     {
         let fixture = try await PushFixture.start()
-        let sweeps = fixture.store.sweeps
         let now = Int(fixture.store.time.now() / 1_000)
         let before = push(fixture, timestamp: now + 3_600, isSupersedable: true)
-        #expect(try await sweeps.second(fixture.app, name, of: before).second == now + 3_600)
+        #expect(try await second(fixture, of: before).second == now + 3_600)
         for isSupersedable in [true, false] {
-            let (second, wait) = try await sweeps.second(
-                fixture.app, name, of: push(fixture, timestamp: now, isSupersedable: isSupersedable))
-            #expect(try #require(second) > now + 3_600 && wait == .zero)
+            let (given, wait) = try await second(
+                fixture, of: push(fixture, timestamp: now, isSupersedable: isSupersedable))
+            #expect(try #require(given) > now + 3_600 && wait == .zero)
         }
     }
 }

@@ -9,9 +9,11 @@ struct ChannelCalls: CallGroup {
     private let store: Store
     private let registrations: RegistrationCalls
     private let addresses: AddressBook
+    private let cleared: ClearedCards
 
     init(_ parts: GatewayParts) {
-        (store, registrations, addresses) = (parts.store, RegistrationCalls(parts), AddressBook(parts))
+        (store, registrations) = (parts.store, RegistrationCalls(parts))
+        (addresses, cleared) = (AddressBook(parts), ClearedCards(parts))
     }
 
     /// `GET /api/channels`: channels without what they follow, page by page; with `prefix` or `tag` only some.
@@ -79,7 +81,10 @@ struct ChannelCalls: CallGroup {
         try await store.channels.register(
             call.app.key, channel, tags: registration.tags, namedUser: registration.namedUser,
             hasIOS18: registration.hasIOS18)
-        if let address = registration.address { try await note(address, of: channel, call) }
+        if let address = registration.address {
+            try await note(address, of: channel, call)
+            if let version = address.appVersion { try await cleared.note(version: version, of: channel, call.app) }
+        }
         return Answer(
             status, ChannelCreatedAnswer(operationID: call.operation, channelID: channel.description),
             warnings: warnings)
@@ -108,11 +113,15 @@ struct ChannelCalls: CallGroup {
                 batch.note(tooManyTags: limit)
             }
         }
+        let kept = try await cleared.putBack(batch, of: channel, call.app)
         for update in batch.updates {
             switch update {
             case .set(let place, let registration):
                 _ = try await registrations.register(registration, in: place, call.app)
             case .remove(let place, let untrack): try await registrations.unregister([untrack], from: place, call.app)
+            case .removeCard(let name, let untrack) where !kept.contains(name):
+                try await registrations.unregister([untrack], from: .activity(name), call.app)
+            case .removeCard: break
             }
         }
         guard let first = batch.problems.first else {

@@ -1,6 +1,6 @@
 -- Stores a registration (shared-record) unless the bucket has something newer of the channel. Also notes the channel
 -- for a catch-up, as a late joiner or a new follower, and queues an `end` that the card missed.
--- uses constants, buckets
+-- uses constants, buckets, rotation
 -- key b: root of the name, bucket 0; field n = `<buckets>:<fingerprint of the hash key>`, absent = 1 bucket
 -- key bucket: the channel's bucket under the caller's count; may be the root
 -- keys n, h, k: name meta, hash; retry queues, hash; catch-up, zset of channels by arrival
@@ -23,8 +23,11 @@
 --   {right count, push}: the card missed this `end`. Nothing was done. Set a wake-up, then call again with its id.
 local buckets = redis.call('HGET', b, 'n') or '1'
 if buckets ~= knownCount then return {buckets} end
-local wantsState, isOld = flags == '1' or flags == '3', flags == '2' or flags == '3'
 local stored = redis.call('HGET', bucket, channel)
+-- The card is to be started again, or was, since the stored record.
+local isWithout = is_without_card(record)
+local isAgain = isWithout ~= (stored and stored ~= '' and is_without_card(stored) or false)
+local wantsState, isOld = flags == '1' or flags == '3' or isAgain, flags == '2' or flags == '3'
 local ended, catch, ending, begun, late, over, overID, ends, newest, sent, handed = unpack(redis.call(
     'HMGET', n, 'ended', 'catch', 'ending', 'begun', 'late', 'over', 'over_id', 'ends', 'newest', 'sent', 'handed'))
 sent = sent or handed
@@ -40,7 +43,6 @@ if not (stored or ended or ending or catch or sent or wantsState and newest)
     renew(b, bucket, life)
     return stored_answer(added) + 16
 end
--- uses rotation
 -- Another usual case: the channel says its card's token again, or the next one. Then only the record changes.
 if stored and not (isOld or catch or sent) and is_next_token(stored, record) and redis.call('EXISTS', h, f, g) == 0 then
     redis.call('HSET', bucket, channel, record)
@@ -54,8 +56,8 @@ if sent then
 end
 latest = tonumber(latest)
 local verdict = compare_with_stored(stored, record, isOld, latest)
-if verdict.isStale then
-    if verdict.record then redis.call('HSET', bucket, channel, verdict.record) end
+if verdict.isStale or isWithout and (ended or ending) then
+    if verdict.isStale and verdict.record then redis.call('HSET', bucket, channel, verdict.record) end
     return 0
 end
 local isNew, isNewCard, isUnknown = verdict.isNew, verdict.isNewCard, verdict.isUnknown
@@ -95,7 +97,7 @@ if (began_after(ended) or began_after(ending)) and not startSeq then open_name(n
 if began_after(ending) and not startSeq then note_new_follower(y, n, channel, tonumber(ending), life) end
 
 local wakes = isEnded
-if not isEnded and isNewCard and (startSeq or wantsState) then
+if not isEnded and (isNewCard or isAgain) and (startSeq or wantsState) then
     local queue = redis.call('HGET', h, channel)
     wakes = note_late_joiner(v, f, n, channel, newest, begun, catch, startSeq, queue) and needs_wake(f, n, late)
 elseif not isEnded and (wantsState or not isNew) and redis.call('HEXISTS', f, channel) == 1 then

@@ -110,6 +110,79 @@ import Testing
         }
     }
 
+    private func put(_ gateway: GatewayFixture, version: String?) async throws {
+        let version = version.map { #","app_version":"\#($0)""# } ?? ""
+        let body = #"{"channel":{"device_type":"android","push_address":"\#(Self.token)"\#(version)}}"#
+        #expect(try await gateway.send("PUT", "/api/channels/phone", body, user: Self.app).status == 200)
+    }
+
+    /// A batch of Airship's SDK, with one action for names and how many ms ago each was.
+    private func batch(_ gateway: GatewayFixture, _ action: String, _ names: [String: Int64]) async throws {
+        let now = gateway.store.time.now()
+        let updates = names.sorted { $0.key < $1.key }.map { name, ago in
+            #"{"action":"\#(action)","name":"\#(name)","action_ts_ms":\#(now - ago),"start_ts_ms":\#(now - ago)}"#
+        }
+        let body = #"{"live_updates":[\#(updates.joined(separator: ","))]}"#
+        let reply = try await gateway.send(
+            "PUT", "/api/channels/sdk/batch/phone?platform=android", body, user: Self.app)
+        #expect(reply.status == 200 && reply.text == #"{"ok":true}"#, "\(reply.text)")
+    }
+
+    /// Whether the channel follows a name, and its card has to be started again.
+    private func card(_ gateway: GatewayFixture, _ name: String) async throws -> [UInt8]? {
+        let place = TokenPlace.activity(try ActivityName(name))
+        let page = try await gateway.store.tokens.lookup(
+            AppKey(GatewayFixture.key), place, [ChannelID("phone").stored]
+        ).page
+        return page.isEmpty ? nil : Array(page.token(0))
+    }
+
+    @Test(arguments: [true, false])
+    func `what an update of the app removes stays, whichever of batch and version comes first`(
+        versionFirst: Bool
+    ) async throws {
+        try await run { gateway in
+            try await put(gateway, version: "1.0")
+            try await batch(gateway, "set", ["match-1": 60_000, "match-2": 60_000, "match-3": 60_000])
+            if versionFirst { try await put(gateway, version: "1.1") }
+            // The user had swiped match-3 away half a minute before.
+            try await batch(gateway, "remove", ["match-1": 20, "match-2": 10, "match-3": 30_000])
+            if !versionFirst {
+                #expect(try await card(gateway, "match-1") == nil)
+                try await put(gateway, version: nil)
+                #expect(try await card(gateway, "match-1") == nil)
+                try await put(gateway, version: "1.1")
+            }
+            #expect(try await card(gateway, "match-1") == PushToken.withoutCard)
+            #expect(try await card(gateway, "match-2") == PushToken.withoutCard)
+            #expect(try await card(gateway, "match-3") == nil)
+            // The SDK tells of the cards that came back, and later the user swipes both away.
+            try await batch(gateway, "set", ["match-1": 0, "match-2": 0])
+            #expect(try await card(gateway, "match-1") == PushToken.ofChannel)
+            try await batch(gateway, "remove", ["match-1": 0, "match-2": 0])
+            try await put(gateway, version: "1.1")
+            #expect(try await card(gateway, "match-1") == nil)
+        }
+    }
+
+    @Test func `a card that its user swipes away stays away`() async throws {
+        try await run { gateway in
+            try await put(gateway, version: "1.0")
+            try await batch(gateway, "set", ["match-1": 60_000, "match-2": 60_000])
+            // Both, without another version of the app.
+            try await batch(gateway, "remove", ["match-1": 9_000, "match-2": 9_000])
+            try await put(gateway, version: "1.0")
+            #expect(try await card(gateway, "match-1") == nil)
+            #expect(try await card(gateway, "match-2") == nil)
+            // One of two, and the app's update comes soon after.
+            try await batch(gateway, "set", ["match-1": 8_000, "match-2": 8_000])
+            try await batch(gateway, "remove", ["match-1": 10])
+            try await put(gateway, version: "1.1")
+            #expect(try await card(gateway, "match-1") == nil)
+            #expect(try await card(gateway, "match-2") == PushToken.ofChannel)
+        }
+    }
+
     @Test func `bulk lines bring both platforms, and a line without an address is refused alone`() async throws {
         try await run { gateway in
             let lines = """

@@ -7,12 +7,17 @@ local function action_ms(value)
     return (((one * 256 + two) * 256 + three) * 256 + four) * 256 + five
 end
 
+-- Whether the record is of a follower whose device has lost its card.
+local function is_without_card(value)
+    return bit.band(string.byte(value), PLATFORM) ~= 0 and string.byte(value, #value) == WITHOUT_CARD
+end
+
 -- Whether a channel says its card's token again, or the next one, so that the new record only replaces the stored
 -- value. False where the rules (shared-registration) have to decide.
 local function is_next_token(stored, record)
     local marks = #stored > 10 and string.byte(stored)
     if not marks or marks ~= string.byte(record) or bit.band(marks, TOMBSTONE + AHEAD + NOTED) ~= 0 or
-        string.sub(stored, 8, 10) ~= string.sub(record, 8, 10) then
+        string.sub(stored, 8, 10) ~= string.sub(record, 8, 10) or is_without_card(stored) ~= is_without_card(record) then
         return false
     end
     local before, after = action_ms(stored), action_ms(record)
