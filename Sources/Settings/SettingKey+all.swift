@@ -173,7 +173,7 @@ extension SettingKey {
             .help("deadline of one request to APNs"),
         .text(\.workerName, "worker.name", nil, expected: "1 to 128 bytes without control characters") { text in
             (try? checkText(text, what: "", maximumBytes: 128)) == nil ? nil : .some(text)
-        }.help("name in status and logs, unique in the fleet; default: host name and process id"),
+        }.help("name in status and logs, unique in the fleet; default: host name and process id, in containers longer"),
         .text(\.workerApps, "worker.apps", nil, expected: "app keys with commas, each or none with a minus before it") {
             WorkerApps($0).map(Optional.some)
         }.help("apps that this worker serves, such as 'shop,news', or leaves out, such as '-shop'; default: all"),

@@ -44,7 +44,7 @@ public struct Settings: Sendable {
     /// The address at which commands find the gateway: `http://host:port`, without a slash at its end.
     public var gatewayURL = ""
     public var worker = WorkerOptions()
-    /// The worker's name in the fleet. Nil: host name and process id.
+    /// The worker's name in the fleet. Nil: host name, process id, and the namespace of process ids in a container.
     public var workerName: String?
     /// The apps that a worker serves. Nil: all apps.
     public var workerApps: WorkerApps?

@@ -86,7 +86,7 @@ struct Boot {
         store = Store(
             settings, redis: RedisInspection.client(settings, needsPrimary: true, logger: logger),
             answersPublishers: kind == .gateway)
-        let unnamed = "\(machine)-\(ProcessInfo.processInfo.processIdentifier)"
+        let unnamed = ProcessName.own(on: machine)
         name = kind == .worker ? settings.workerName ?? unnamed : unnamed
         spans = settings.traces.map { [name, logger] in
             SpanExporter($0, kind: kind.rawValue, instance: name, version: Release.version, logger: logger)
