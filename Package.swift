@@ -126,6 +126,7 @@ let package = Package(
         .target(name: "Delivery", dependencies: ["LiveActivity", "StrictJSON"]),
         .target(name: "Answers", dependencies: ["LiveActivity", "StrictJSON"]),
         .target(name: "APNsWire", dependencies: ["Delivery", "LiveActivity", "OpenSSL"]),
+        .target(name: "FCMWire", dependencies: ["Delivery", "LiveActivity", "StrictJSON"]),
 
         // What Lamplighter is for.
         // All access to Redis, in four storeys. The others import `Store`, which passes the lower three on.
@@ -163,7 +164,8 @@ let package = Package(
         .target(
             name: "Fanout",
             dependencies: [
-                "Store", "APNsClient", "APNsWire", "FCMClient", "Delivery", "Spans", "LiveActivity", "StrictJSON",
+                "Store", "APNsClient", "APNsWire", "FCMClient", "FCMWire", "Delivery", "Spans", "LiveActivity",
+                "StrictJSON",
                 "Threads", logging, metrics, lifecycle,
             ]),
         .target(
@@ -174,7 +176,8 @@ let package = Package(
         .target(
             name: "HTTPAPI",
             dependencies: [
-                "Console", "Store", "Redis", "Curl", "APNsWire", "Answers", "Spans", "LiveActivity", "OpenSSL",
+                "Console", "Store", "Redis", "Curl", "APNsWire", "FCMWire", "Answers", "Spans", "LiveActivity",
+                "OpenSSL",
                 "StrictJSON",
                 "JSONSchema", "PrometheusText", "Threads", "TLSChannel", logging, metrics, lifecycle,
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -327,7 +330,8 @@ let package = Package(
         .testTarget(
             name: "LanesTests",
             dependencies: [
-                "Lanes", "APNsClient", "APNsSimulator", "APNsWire", "FCMClient", "Delivery", "LiveActivity", "Curl",
+                "Lanes", "APNsClient", "APNsSimulator", "APNsWire", "FCMClient", "FCMWire", "Delivery", "LiveActivity",
+                "Curl",
                 "NGHTTP2", "OpenSSL", "TestSupport", "TLSChannel", logging,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -349,7 +353,7 @@ let package = Package(
         .testTarget(
             name: "FCMClientTests",
             dependencies: [
-                "FCMClient", "Lanes", "APNsSimulator", "Delivery", "LiveActivity", "OpenSSL", "StrictJSON",
+                "FCMClient", "FCMWire", "Lanes", "APNsSimulator", "Delivery", "LiveActivity", "OpenSSL", "StrictJSON",
                 "TestSupport", logging,
             ]),
         .testTarget(name: "ConsoleTests", dependencies: ["Console", "Answers", "LiveActivity", "StrictJSON"]),
@@ -368,8 +372,8 @@ let package = Package(
             name: "FanoutTests",
             dependencies: [
                 "Fanout", "Store", "StoreDeliveries", "StoreRegistry", "StoreGround", "Redis", "APNsClient",
-                "APNsSimulator", "APNsWire", "FCMClient", "Lanes", "Delivery", "Webhooks", "LiveActivity", "Spans",
-                "TestSupport", "Threads", logging, lifecycle,
+                "APNsSimulator", "APNsWire", "FCMClient", "FCMWire", "Lanes", "Delivery", "Webhooks", "LiveActivity",
+                "Spans", "TestSupport", "Threads", logging, lifecycle,
             ]
         ),
         .testTarget(

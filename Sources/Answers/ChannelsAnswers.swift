@@ -116,7 +116,8 @@ public struct ListedChannelAnswer: AnswerBody {
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == ListedChannelAnswer {
         channelID = try fields("channel_id", \.channelID, .channel)
         deviceType = try fields.optional(
-            "device_type", \.deviceType, "ios or android. Absent in a list of an app that sends to both.")
+            "device_type", \.deviceType,
+            "ios or android. Absent if the app sends to both, and the channel never had a token.")
         try fields.constant("installed", true, .bool)
         optIn = try fields("opt_in", \.optIn, "Whether it has a token.")
         created = try fields.optional("created", \.created, .plainTime)

@@ -36,6 +36,41 @@ public struct AcceptedAnswer: WarnedAnswer {
     }
 }
 
+/// The part of a dry run's push that one platform gets.
+public struct PlatformPreviewAnswer: AnswerBody {
+    public let tokens: Int?
+    public let payloadBytes, payloadLimit: Int
+    public let payload: RawJSON
+
+    public init(tokens: Int?, payloadBytes: Int, payloadLimit: Int, payload: RawJSON) {
+        (self.tokens, self.payloadBytes) = (tokens, payloadBytes)
+        (self.payloadLimit, self.payload) = (payloadLimit, payload)
+    }
+
+    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == PlatformPreviewAnswer {
+        tokens = try fields.optional(
+            "tokens", \.tokens, "Its part of `tokens` or `start_tokens`. On Android: channels, each with one address.")
+        payloadBytes = try fields(
+            "payload_bytes", \.payloadBytes, "On Android: keys and values of the data, with the longest channel id.")
+        payloadLimit = try fields("payload_limit", \.payloadLimit, .only([4096, 5120]))
+        payload = try fields(
+            "payload", \.payload, "What APNs would get, or FCM: there without the address and the ids.")
+    }
+}
+
+/// A dry run's push on each platform that it is for.
+public struct PlatformPreviewsAnswer: AnswerBody {
+    public private(set) var byPlatform: [Platform: PlatformPreviewAnswer] = [:]
+
+    public init(_ byPlatform: [Platform: PlatformPreviewAnswer]) { self.byPlatform = byPlatform }
+
+    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == PlatformPreviewsAnswer {
+        for platform in Platform.all {
+            byPlatform[platform] = try fields.optional(platform.name) { $0.byPlatform[platform] }
+        }
+    }
+}
+
 /// The effects that one push of a dry run would have.
 public struct PreviewAnswer: AnswerBody {
     public let name, event: String
@@ -44,16 +79,19 @@ public struct PreviewAnswer: AnswerBody {
     public let broadcastChannels: Int?
     public let payloadBytes, payloadLimit: Int
     public let payload: RawJSON
+    /// Nil: the push is for iOS alone.
+    public let platforms: PlatformPreviewsAnswer?
     public let held: String?
 
     public init(
         name: String, event: String, tokens: Int?, startTokens: Int?, complete: Bool?, broadcastChannels: Int?,
-        payloadBytes: Int, payloadLimit: Int, payload: RawJSON, held: String? = nil
+        payloadBytes: Int, payloadLimit: Int, payload: RawJSON, platforms: PlatformPreviewsAnswer? = nil,
+        held: String? = nil
     ) {
         (self.name, self.event, self.tokens, self.startTokens) = (name, event, tokens, startTokens)
         (self.complete, self.broadcastChannels) = (complete, broadcastChannels)
         (self.payloadBytes, self.payloadLimit) = (payloadBytes, payloadLimit)
-        (self.payload, self.held) = (payload, held)
+        (self.payload, self.platforms, self.held) = (payload, platforms, held)
     }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == PreviewAnswer {
@@ -68,7 +106,9 @@ public struct PreviewAnswer: AnswerBody {
         broadcastChannels = try fields.optional("broadcast_channels", \.broadcastChannels, .only([0, 1]))
         payloadBytes = try fields("payload_bytes", \.payloadBytes)
         payloadLimit = try fields("payload_limit", \.payloadLimit, .only([4096, 5120]))
-        payload = try fields("payload", \.payload, "What APNs would get.")
+        payload = try fields("payload", \.payload, "What APNs would get, or FCM if the push is for Android alone.")
+        platforms = try fields.optional(
+            "platforms", \.platforms, "The push on each platform. Absent: it is for iOS alone.")
         held = try fields.optional("held", \.held, Held.about)
     }
 }

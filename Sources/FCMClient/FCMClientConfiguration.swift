@@ -7,7 +7,7 @@ internal import Logging
 public struct FCMClientConfiguration: Sendable {
     /// `https://host[:port]`, no path.
     public var origin: String
-    public var account: ServiceAccount
+    public var accounts: LiveServiceAccount
     /// PEM file of the root certificates for a server other than Google's, and for the token endpoint. Nil: the
     /// system's.
     public var caFile: String?
@@ -29,12 +29,12 @@ public struct FCMClientConfiguration: Sendable {
     public static let mostStreams = 100
 
     public init(
-        origin: String = defaultOrigin, account: ServiceAccount, caFile: String? = nil, lanes: Int = 1,
+        origin: String = defaultOrigin, accounts: LiveServiceAccount, caFile: String? = nil, lanes: Int = 1,
         maximumStreams: Int = mostStreams, requestTimeout: Duration = .seconds(10),
         share: (any AccessTokenShare)? = nil
     ) {
         self.origin = origin
-        self.account = account
+        self.accounts = accounts
         self.caFile = caFile
         self.lanes = lanes
         self.maximumStreams = maximumStreams
@@ -43,10 +43,11 @@ public struct FCMClientConfiguration: Sendable {
     }
 
     func accessTokens(_ logger: Logger) -> AccessTokenSource {
-        let exchange = TokenExchange(account: account, caFile: caFile, timeout: requestTimeout)
-        return AccessTokenSource(
-            account, share: share, logger: logger, now: { [clock] in Int(clock() / 1_000) },
-            exchange: { (now) async throws(TokenExchangeError) in try await exchange.run(now: now) })
+        AccessTokenSource(
+            accounts, share: share, logger: logger, now: { [clock] in Int(clock() / 1_000) },
+            exchange: { [caFile, requestTimeout] (account, now) async throws(TokenExchangeError) in
+                try await TokenExchange(account: account, caFile: caFile, timeout: requestTimeout).run(now: now)
+            })
     }
 
     func settings(_ logger: Logger) throws(FCMClientError) -> LaneSettings {

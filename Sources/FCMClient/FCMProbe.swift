@@ -21,7 +21,8 @@ public struct FCMProbe: Sendable {
             throw FCMProbeError(problem: .configuration, description: error.description)
         }
         let exchange = TokenExchange(
-            account: configuration.account, caFile: configuration.caFile, timeout: configuration.requestTimeout)
+            account: configuration.accounts.current, caFile: configuration.caFile, timeout: configuration.requestTimeout
+        )
         let token: AccessToken
         do throws(TokenExchangeError) {
             token = try await exchange.run(now: Int(configuration.clock() / 1_000))
@@ -33,7 +34,7 @@ public struct FCMProbe: Sendable {
     }
 
     private func checkMessage(_ token: AccessToken) async throws(FCMProbeError) {
-        let project = configuration.account.projectID
+        let project = configuration.accounts.current.projectID
         var request = HTTPRequest(
             "POST", "\(configuration.origin)/v1/projects/\(project)/messages:send",
             headers: [("authorization", "Bearer \(token.secret)"), ("content-type", "application/json")],

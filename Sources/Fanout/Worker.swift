@@ -88,7 +88,8 @@ public struct Worker: Service {
         }
         return WorkerContext(
             store: store, apps: Dictionary(uniqueKeysWithValues: served), live: options, owner: consumer,
-            circuits: circuits, metrics: WorkerMetrics(apps.map(\.key)), logger: logger, leases: LeaseKeeper(now: now),
+            circuits: circuits, metrics: WorkerMetrics(apps.flatMap(\.platforms)), logger: logger,
+            leases: LeaseKeeper(now: now),
             spans: spans)
     }
 
@@ -144,7 +145,7 @@ public struct Worker: Service {
         for alarm in alarms {
             if let cause = Halt.Cause.allCases.first(where: { $0.alarm == alarm.kind }) {
                 circuits.inherit(AppPlatform(alarm.app, alarm.platform), Halt(cause: cause, reason: alarm.reason))
-                metrics.circuit(alarm.app, isOpen: true)
+                metrics.circuit(AppPlatform(alarm.app, alarm.platform), isOpen: true)
             }
         }
     }

@@ -19,6 +19,7 @@ import Testing
             var now = AccessTokenSourceTests.start
             var made = 0
             var asked = 0
+            var accounts: [String] = []
             var failure: TokenExchangeError?
         }
         private let state = Mutex(State())
@@ -32,19 +33,26 @@ import Testing
         var asked: Int { state.withLock { $0.asked } }
         func fails(_ failure: TokenExchangeError?) { state.withLock { $0.failure = failure } }
 
-        func exchange(_ now: Int) throws(TokenExchangeError) -> AccessToken {
+        /// The accounts that asked, in order.
+        var accounts: [String] { state.withLock { $0.accounts } }
+
+        func exchange(_ account: ServiceAccount, _ now: Int) throws(TokenExchangeError) -> AccessToken {
             try state.withLock { state throws(TokenExchangeError) in
                 state.asked += 1
+                state.accounts.append(account.clientEmail)
                 if let failure = state.failure { throw failure }
                 state.made += 1
                 return AccessToken(secret: "token-\(state.made)", endsAt: now + 3_600)
             }
         }
 
-        func source(_ share: (any AccessTokenShare)? = nil) throws -> AccessTokenSource {
+        func source(
+            _ share: (any AccessTokenShare)? = nil, of accounts: LiveServiceAccount? = nil
+        ) throws -> AccessTokenSource {
             AccessTokenSource(
-                try TestAccount().read(), share: share, logger: Logger(label: "test"), now: { self.now },
-                exchange: { (now) async throws(TokenExchangeError) in try self.exchange(now) })
+                try accounts ?? LiveServiceAccount(TestAccount().read()), share: share, logger: Logger(label: "test"),
+                now: { self.now },
+                exchange: { (account, now) async throws(TokenExchangeError) in try self.exchange(account, now) })
         }
     }
 
@@ -120,6 +128,55 @@ import Testing
         endpoint.now += 3
         let silent = await #expect(throws: CredentialError.self) { try await secret(source) }
         #expect(silent?.refusal == nil && silent?.description.contains("timeout") == true)
+    }
+
+    @Test func `another account signs from the next token on, and no request waits for it`() async throws {
+        let (endpoint, file) = (Endpoint(), try TestAccount())
+        let accounts = LiveServiceAccount(try file.read())
+        let source = try endpoint.source(of: accounts)
+        #expect(try await secret(source) == "token-1")
+        accounts.replace(with: try file.read())
+        #expect(try await secret(source) == "token-1")
+        #expect(endpoint.asked == 1, "the same file again asks for nothing")
+
+        var other = file
+        other.fields["client_email"] = "other@shop-1.iam.gserviceaccount.com"
+        accounts.replace(with: try other.read())
+        #expect(try await secret(source) == "token-1", "the old token goes on")
+        try await eventually("the new account has a token") { try await secret(source) == "token-2" }
+        #expect(endpoint.accounts == ["push@shop-1.iam.gserviceaccount.com", "other@shop-1.iam.gserviceaccount.com"])
+        #expect(try await secret(source) == "token-2" && endpoint.asked == 2)
+    }
+
+    @Test func `the failures of an account do not count for the next one`() async throws {
+        let (endpoint, file) = (Endpoint(), try TestAccount())
+        let accounts = LiveServiceAccount(try file.read())
+        let source = try endpoint.source(of: accounts)
+        endpoint.fails(.refused("invalid_grant", "Invalid JWT Signature."))
+        await #expect(throws: CredentialError.self) { try await secret(source) }
+        endpoint.fails(nil)
+        var other = file
+        other.fields["private_key_id"] = "def456"
+        accounts.replace(with: try other.read())
+        #expect(try await secret(source) == "token-1")
+        // Its refused token is replaced at once, although a token of the account before was replaced just now.
+        let first = try await onThread { try source.current() }
+        let second = try await onThread { try source.replacement(of: first, after: Self.unauthenticated) }
+        #expect(second?.secret == "token-2")
+        other.fields["private_key_id"] = "abc789"
+        accounts.replace(with: try other.read())
+        let third = try await onThread {
+            try source.replacement(of: try #require(second), after: Self.unauthenticated)
+        }
+        #expect(third?.secret == "token-3")
+    }
+
+    @Test func `an account of another project is no replacement`() throws {
+        var file = try TestAccount()
+        let accounts = LiveServiceAccount(try file.read())
+        file.fields["project_id"] = "shop-2"
+        let error = #expect(throws: ServiceAccountError.self) { try accounts.check(try file.read()) }
+        #expect(error?.description.contains("shop-2 instead of shop-1") == true)
     }
 
     /// A share without Redis: gives the stored token unless it is refused or near its end.

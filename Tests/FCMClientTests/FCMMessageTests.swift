@@ -3,6 +3,7 @@ import LiveActivity
 import Testing
 
 @testable import FCMClient
+import FCMWire
 
 @Suite struct FCMMessageTests {
     private static let push = PushID("0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b")!

@@ -23,8 +23,9 @@ import Testing
                 try await body(
                     simulator,
                     FCMClientConfiguration(
-                        origin: try #require(simulator.fcmURL), account: try ServiceAccount(json: json),
-                        caFile: simulator.caFile, requestTimeout: .seconds(60))))
+                        origin: try #require(simulator.fcmURL),
+                        accounts: LiveServiceAccount(try ServiceAccount(json: json)), caFile: simulator.caFile,
+                        requestTimeout: .seconds(60))))
         } catch { result = .failure(error) }
         await simulator.stop()
         try result.get()
@@ -76,9 +77,9 @@ import Testing
             }
             // A key that is not the account's.
             var other = try TestAccount()
-            other.fields["token_uri"] = configuration.account.tokenURI
+            other.fields["token_uri"] = configuration.accounts.current.tokenURI
             var stranger = configuration
-            stranger.account = try other.read()
+            stranger.accounts = LiveServiceAccount(try other.read())
             try simulator.setFCMFaults(Faults())
             #expect(await problem(stranger)?.problem == .refused)
         }

@@ -1,6 +1,7 @@
 import APNsSimulator
 import Delivery
 import FCMClient
+import FCMWire
 import Lanes
 import LiveActivity
 import TestSupport

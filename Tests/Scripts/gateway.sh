@@ -16,6 +16,7 @@ start_gateway() {
     LAMPLIGHTER_CONFIG="$work/lamplighter.yaml" LAMPLIGHTER_REDIS_URL="unix://$work/redis.sock" \
         LAMPLIGHTER_APP_KEY="$key" LAMPLIGHTER_APP_SECRET=app-secret-0123456789 \
         LAMPLIGHTER_APP_MASTER_SECRET="$master" LAMPLIGHTER_APP_BUNDLE_ID=com.example.app \
+        LAMPLIGHTER_APNS_TEAM_ID=TEAM123456 LAMPLIGHTER_FCM_SERVICE_ACCOUNT_FILE="$work/service-account.json" \
         LAMPLIGHTER_GATEWAY_MAX_QUEUE=100000000 LAMPLIGHTER_GATEWAY_MAX_QUEUE_TOTAL=100000000 \
         "$1" serve --port 0 2>"$work/gateway.log" &
     gateway=$!

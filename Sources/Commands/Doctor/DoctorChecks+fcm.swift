@@ -14,7 +14,7 @@ extension DoctorChecks {
             return [.bad(keySubject, "\(error)", remedy, .configuration)]
         }
         configuration.clock = time
-        let account = configuration.account
+        let account = configuration.accounts.current
         var findings = Finding.exposed(keySubject, path)
         if findings.isEmpty { findings.append(.good(keySubject, "\(account)")) }
         do throws(FCMProbeError) {

@@ -5,11 +5,15 @@ import Settings
 struct ServiceAccountFile {
     let account: ServiceAccount
 
-    init(_ app: AppSettings) throws(SettingsError) {
+    /// - Parameter used: the account in use, which the file's replaces. Nil: none is in use.
+    init(_ app: AppSettings, inPlaceOf used: LiveServiceAccount? = nil) throws(SettingsError) {
         let field = AppField.serviceAccountFile
         let file = NamedFile(setting: "\(field.path) of app '\(app.key)'", path: try app.required(field))
         let json = try file.bytes(limit: ServiceAccount.maximumBytes)
-        do throws(ServiceAccountError) { account = try ServiceAccount(json: json) } catch {
+        do throws(ServiceAccountError) {
+            account = try ServiceAccount(json: json)
+            try used?.check(account)
+        } catch {
             throw file.failure("is not usable", "\(error)")
         }
     }

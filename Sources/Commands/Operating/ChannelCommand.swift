@@ -24,7 +24,7 @@ extension ShownChannelAnswer {
             .map { "\($0.key): \($0.value.joined(separator: ", "))" }
         let tags = (listed.tags.isEmpty ? [] : [listed.tags.joined(separator: ", ")]) + groups
         let head = Table(fields: [
-            "channel": listed.channelID, "user": listed.namedUserID,
+            "channel": listed.channelID, "platform": listed.deviceType, "user": listed.namedUserID,
             "tags": tags.isEmpty ? "none" : tags.joined(separator: "; "),
             "created": listed.created, "last seen": listed.lastRegistration,
             "follows": liveActivities.isEmpty ? "nothing" : nil,

@@ -13,6 +13,7 @@ struct TestSendCommand: CheckedCommand {
     static let configuration = CommandConfiguration(
         name: "test-send", "Send one push to one token, past queue and ledger, and show the whole exchange with APNs.",
         details: """
+            It knows APNs alone. To try an Android device, use 'publish --audience channel:ID --trace ID'. \
             The command reads the app's APNs key as 'work' does. It needs neither a gateway nor Redis, and stores \
             nothing. Neither the token nor the provider token is shown whole. Do not run it in a loop: like 'doctor' \
             it makes a new provider token, which Apple limits. Exit codes: 0 APNs answered 200, 1 another status, 69 \

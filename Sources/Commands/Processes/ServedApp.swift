@@ -11,12 +11,11 @@ import Store
 struct ServedApp {
     private let app: AppSettings
     private let settings: Settings
-    private let keys: WorkerReload.Keys?
+    private let keys: WorkerReload.Keys
     private let store: Store
     private let logger: Logger
 
-    /// - Parameter keys: nil if the app does not use APNs
-    init(_ app: AppSettings, _ settings: Settings, _ keys: WorkerReload.Keys?, _ store: Store, _ logger: Logger) {
+    init(_ app: AppSettings, _ settings: Settings, _ keys: WorkerReload.Keys, _ store: Store, _ logger: Logger) {
         (self.app, self.settings, self.keys, self.store, self.logger) = (app, settings, keys, store, logger)
     }
 
@@ -35,7 +34,7 @@ struct ServedApp {
     }
 
     private func apnsConfiguration() throws -> APNsConfiguration {
-        var configuration = try WorkCommand.configuration(app, settings, keys?.first)
+        var configuration = try WorkCommand.configuration(app, settings, keys.apns?.first)
         configuration.share = FleetProviderTokens(store, app: app.key)
         configuration.clock = store.time.now
         return configuration
@@ -49,7 +48,7 @@ struct ServedApp {
             otherTransport: try app.otherOrigin.map { origin in
                 var other = configuration
                 other.origin = origin
-                other.keys = keys?.other ?? other.keys
+                other.keys = keys.apns?.other ?? other.keys
                 return try LaneTransport(transport, configuration: other, logger: logger)
             })
     }
@@ -64,12 +63,12 @@ struct ServedApp {
     }
 
     private func fcm() throws -> FCMSender {
-        var client = try WorkCommand.fcmConfiguration(app, settings)
+        var client = try WorkCommand.fcmConfiguration(app, settings, keys.fcm)
         client.share = FleetAccessTokens(store, app: app.key)
         client.clock = store.time.now
         let transport = try LaneTransport(settings.apns.transport, configuration: client, logger: logger)
         let paced = PacedTransport(
             transport, AppPlatform(app.key, .android), FCMSender.pace, store.deliveryRates)
-        return FCMSender(project: client.account.projectID, transport: paced, now: store.time.now)
+        return FCMSender(project: client.accounts.current.projectID, transport: paced, now: store.time.now)
     }
 }

@@ -32,13 +32,15 @@ struct WorkCommand: AsyncParsableCommand {
         let (settings, logger, store) = (boot.settings, boot.logger, boot.store)
         let apps = settings.apps
         for app in apps { try app.checkCertificates() }
-        let keys = Dictionary(try apps.filter(\.usesAPNs).map { ($0.key, try WorkerReload.Keys($0)) }) { $1 }
+        let keys = Dictionary(try apps.map { ($0.key, try WorkerReload.Keys($0)) }) { $1 }
         let parts = try ProcessFeature.ofFeatures.compactMap { try $0.inWorker(boot) }
         if let fault = settings.apns.transport.fault {
             StartWarning(problem: fault.problem, remedy: fault.remedy).log(to: logger)
         }
         // Make the transports before waiting for Redis: a configuration that cannot send must end the process at once.
-        let served = try apps.map { try ServedApp($0, settings, keys[$0.key], store, logger).workerApp() }
+        let served = try apps.compactMap { app in
+            try keys[app.key].map { try ServedApp(app, settings, $0, store, logger).workerApp() }
+        }
         try await boot.connect()
         var options = settings.worker
         options.name = boot.name
@@ -64,10 +66,12 @@ struct WorkCommand: AsyncParsableCommand {
     }
 
     /// Reads and checks the key file here, as with APNs.
-    static func fcmConfiguration(_ app: AppSettings, _ settings: Settings) throws -> FCMClientConfiguration {
+    static func fcmConfiguration(
+        _ app: AppSettings, _ settings: Settings, _ accounts: LiveServiceAccount? = nil
+    ) throws -> FCMClientConfiguration {
         var configuration = FCMClientConfiguration(
-            origin: app.fcmOrigin, account: try ServiceAccountFile(app).account, caFile: app[.fcmCAFile],
-            lanes: settings.apns.lanes, requestTimeout: settings.apns.requestTimeout)
+            origin: app.fcmOrigin, accounts: try accounts ?? LiveServiceAccount(ServiceAccountFile(app).account),
+            caFile: app[.fcmCAFile], lanes: settings.apns.lanes, requestTimeout: settings.apns.requestTimeout)
         configuration.app = app.key.rawValue
         return configuration
     }

@@ -1,4 +1,5 @@
 import APNsClient
+import FCMClient
 import Fanout
 import LiveActivity
 import Settings
@@ -9,12 +10,31 @@ import Threads
 struct WorkerReload: Sendable {
     /// An app's keys, for all of its transports.
     struct Keys: Sendable {
-        let first: APNsKeyRing
-        let other: APNsKeyRing
+        /// Nil: the app does not use APNs.
+        private(set) var apns: (first: APNsKeyRing, other: APNsKeyRing)?
+        /// Nil: the app does not use FCM.
+        private(set) var fcm: LiveServiceAccount?
 
         init(_ app: AppSettings) throws(SettingsError) {
-            let keys = try ProviderKeyFile.keys(of: app)
-            (first, other) = (APNsKeyRing(keys.first), APNsKeyRing(keys.other))
+            if app.usesAPNs {
+                let keys = try ProviderKeyFile.keys(of: app)
+                apns = (APNsKeyRing(keys.first), APNsKeyRing(keys.other))
+            }
+            if app.usesFCM { fcm = LiveServiceAccount(try ServiceAccountFile(app).account) }
+        }
+
+        /// Reads the files again.
+        /// - Returns: what puts their keys into use
+        func read(_ app: AppSettings) throws -> () throws -> Void {
+            let keys = app.usesAPNs && apns != nil ? try ProviderKeyFile.keys(of: app) : nil
+            let account = try app.usesFCM ? fcm.map { try ServiceAccountFile(app, inPlaceOf: $0).account } : nil
+            return {
+                if let keys {
+                    _ = try apns?.first.replace(with: keys.first)
+                    _ = try apns?.other.replace(with: keys.other)
+                }
+                if let account { fcm?.replace(with: account) }
+            }
         }
     }
 
@@ -24,13 +44,9 @@ struct WorkerReload: Sendable {
 
     /// Reads all files first, so that an unusable one changes nothing.
     func apply(_ settings: Settings) throws {
-        let apps = settings.apps.filter { keys[$0.key] != nil && $0.usesAPNs }
-        let read = try apps.map { ($0.key, try ProviderKeyFile.keys(of: $0)) }
+        let read = try settings.apps.compactMap { try keys[$0.key]?.read($0) }
         let changes = try parts.map { try $0.reload(settings) }
-        for (app, next) in read {
-            _ = try keys[app]?.first.replace(with: next.first)
-            _ = try keys[app]?.other.replace(with: next.other)
-        }
+        for use in read { try use() }
         for change in changes { change() }
         var options = settings.worker
         options.endAfter = Self.endAfter(settings)
@@ -48,6 +64,8 @@ struct WorkerReload: Sendable {
 
     /// The files that are watched: keys. Others are read again with the whole configuration.
     static func files(_ settings: Settings) -> [String] {
-        settings.apps.flatMap { app in (app.keyPairs + app.otherKeyPairs).compactMap { app[$0.file] } }
+        settings.apps.flatMap { app in
+            ((app.keyPairs + app.otherKeyPairs).map(\.file) + [.serviceAccountFile]).compactMap { app[$0] }
+        }
     }
 }

@@ -1,7 +1,7 @@
 import LiveActivity
 import StrictJSON
 
-/// One request to APNs and its answer, for a person.
+/// One request to APNs or FCM and its answer, for a person.
 enum ExchangeText {
     /// - Parameter exchange: as `Exchange.json` writes it
     static func lines(_ exchange: JSONObject) throws(JSONError) -> [String] {

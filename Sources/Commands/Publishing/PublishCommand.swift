@@ -82,9 +82,10 @@ struct PublishCommand: CheckedCommand {
     @Option(help: .failBelow) var failBelow: Percent?
     @Option(
         help: .value(
-            "channel", "Wait for this channel's outcome, and print the whole exchange with APNs for its token."))
+            "channel", "Wait for this channel's outcome, and print the whole exchange with APNs or FCM for it."))
     var trace: String?
-    @Flag(help: "Publish nothing. Print whom it would reach, the warnings, and the payload.") var dryRun = false
+    @Flag(help: "Publish nothing. Print whom it would reach, the warnings, and the payload of each platform.")
+    var dryRun = false
     @OptionGroup var asking: Asking
 
     func check() throws {

@@ -19,7 +19,7 @@ struct PushCommand: CheckedCommand {
     @OptionGroup var asking: Asking
     @Flag(help: "List the channels that were pruned or given up, as far as they are kept (1,000 and 10,000).")
     var channels = false
-    @Flag(help: "Show the exchanges with APNs of the channel that it was published to trace.") var trace = false
+    @Flag(help: "Show the exchanges with APNs or FCM of the channel that it was published to trace.") var trace = false
 
     func check() throws {
         try check(id, isIDOf: "push", "'lamplighter history \(id)' lists the pushes of a name")

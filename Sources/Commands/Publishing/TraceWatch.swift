@@ -11,12 +11,12 @@ struct TraceWatch: Sendable {
     private static let patience = 20
     /// After this time a worker should have sent it.
     private static let suspicious: Duration = .seconds(5)
-    /// APNs decides otherwise about these later: a worker tries again.
-    private static let passing = [403, 429]
+    /// The platform decides otherwise about these later: a worker tries again.
+    private static let passing = [401, 403, 429]
 
-    /// Waits until APNs has decided about the token, or until the push has ended, and prints the exchanges.
+    /// Waits until the platform has decided about the token, or until the push has ended, and prints the exchanges.
     /// - Parameter waits: false prints what is there now
-    /// - Throws: with code 1 unless APNs has accepted the push for the token
+    /// - Throws: with code 1 unless the platform has accepted the push for the token
     func report(json: Bool, waits: Bool = true) async throws {
         let started = ContinuousClock.now
         var (shown, isTold) = (0, false)

@@ -64,12 +64,19 @@ struct ComposeCheck {
     }
 
     private mutating func show(_ push: PreviewAnswer, _ compose: ComposeForm, _ visit: Visit, counts: Bool) {
-        let (bytes, limit) = (push.payloadBytes, push.payloadLimit)
         let reach = ReachText(push)
         self.reach = reach
         held = HeldPage.of(push.held)
-        shown["bytes"] =
-            ["count": bytes, "limit": limit, "text": "\(Shown.count(bytes)) of \(Shown.count(limit)) bytes"] as Values
+        func size(_ bytes: Int, _ limit: Int, on platform: Platform? = nil) -> Values {
+            sealed([
+                "count": bytes, "limit": limit, "text": "\(Shown.count(bytes)) of \(Shown.count(limit)) bytes",
+                "platform": platform.map { " on \(Shown.platform($0))" },
+            ])
+        }
+        let sizes = Platform.all.compactMap { platform in
+            push.platforms?.byPlatform[platform].map { size($0.payloadBytes, $0.payloadLimit, on: platform) }
+        }
+        shown["bytes"] = sizes.isEmpty ? [size(push.payloadBytes, push.payloadLimit)] : sizes
         guard counts else { return }
         let time = (try? compose.sendAt()).flatMap { Shown.time($0, now: visit.now) }
         shown["reach"] = values([

@@ -10,6 +10,8 @@ struct ReachText {
     let isStart: Bool
     /// The push is too large for tokens, and fits into a broadcast channel alone.
     let isTooLarge: Bool
+    /// `20 on iOS, 30 on Android`. Nil: the push is for one platform, or was not counted.
+    private let parts: String?
 
     init(_ push: PreviewAnswer) {
         isStart = push.startTokens != nil
@@ -17,6 +19,10 @@ struct ReachText {
         count = isTooLarge ? 0 : push.startTokens ?? push.tokens
         isComplete = push.complete == nil
         isBroadcast = (push.broadcastChannels ?? 0) > 0
+        let counts = Platform.all.compactMap { platform in
+            push.platforms?.byPlatform[platform]?.tokens.map { "\(Shown.count($0)) on \(Shown.platform(platform))" }
+        }
+        parts = counts.count > 1 ? counts.joined(separator: ", ") : nil
     }
 
     var number: String { count.map { (isComplete ? "" : "over ") + Shown.count($0) } ?? "an unknown number of" }
@@ -62,6 +68,7 @@ struct ReachText {
             return "\(no) device gets it by its token: the payload is over \(limit) bytes."
                 + " The name's broadcast channel brings it to its subscribers."
         }
+        let each = parts.map { " (\($0))" } ?? ""
         let also = isBroadcast ? " The name's broadcast channel brings it to all its subscribers too." : ""
         let counted =
             !isScheduled ? "" : isStart ? " This counts the start tokens of now." : " This counts who follows now."
@@ -71,12 +78,12 @@ struct ReachText {
             : compose.form.has("alert_sound") ? "with an alert and a sound" : "with an alert"
         if compose.event == "end" {
             return
-                "\(number("card", "cards")) will end, which cannot be taken back: this end goes to \(whom), "
+                "\(number("card", "cards"))\(each) will end, which cannot be taken back: this end goes to \(whom), "
                 + "\(how).\(also)\(counted)"
         }
         let screens = number("lock screen", "lock screens")
         let what = compose.event == "start" ? "a new card" : "this update"
         let quietly = compose.alert == nil ? " quietly" : ""
-        return "\(screens) will light\(quietly): \(what) goes to \(whom), \(how).\(also)\(counted)"
+        return "\(screens)\(each) will light\(quietly): \(what) goes to \(whom), \(how).\(also)\(counted)"
     }
 }

@@ -40,7 +40,8 @@ enum DevicesPage {
         return visit.page(
             "devices", "Devices",
             values([
-                "devices": rows, "empty": rows.isEmpty ? true : nil, "isPart": next == nil ? nil : true,
+                "devices": rows, "hasPlatforms": visit.platforms.count > 1 ? true : nil,
+                "empty": rows.isEmpty ? true : nil, "isPart": next == nil ? nil : true,
                 "wantedUser": query.text("user") ?? "", "wantedTag": query.text("tag") ?? "",
                 "wantedID": query.text("id") ?? "",
                 "isFiltered": filter.contains { $0.value != nil } || query.text("user") != nil ? true : nil,
@@ -53,8 +54,14 @@ enum DevicesPage {
         return values([
             "id": id, "path": "/console/devices/\(Form.encoded(id))", "user": channel.namedUserID,
             "tags": tags.isEmpty ? nil : tags.prefix(8).joined(separator: ", "),
+            "platform": platform(channel) ?? "–",
             "seen": Shown.time(channel.lastRegistration, now: visit.now),
         ])
+    }
+
+    /// `iOS`, `Android`. Nil: it is not known.
+    private static func platform(_ channel: ListedChannelAnswer?) -> String? {
+        channel?.deviceType.flatMap { Platform(name: $0) }.map(Shown.platform)
     }
 
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
@@ -76,7 +83,7 @@ enum DevicesPage {
         var shown = values([
             "id": id, "path": path, "user": channel?.namedUserID,
             "userPath": channel?.namedUserID.map { "/console/devices" + Form.query(["user": $0]) },
-            "tags": tags, "hasTags": tags.isEmpty ? nil : true,
+            "tags": tags, "hasTags": tags.isEmpty ? nil : true, "platform": platform(channel),
             "seen": Shown.time(channel?.lastRegistration, now: visit.now),
             "created": Shown.time(channel?.created, now: visit.now),
             "names": names, "hasNames": names.isEmpty ? nil : true, "types": types,

@@ -71,6 +71,9 @@ enum Shown {
     /// `Update`
     static func capitalized(_ text: String) -> String { text.prefix(1).uppercased() + text.dropFirst() }
 
+    /// `iOS`, `Android`
+    static func platform(_ platform: Platform) -> String { platform == .ios ? "iOS" : capitalized(platform.name) }
+
     /// A time of an answer.
     static func time(_ text: String?, now: Int64?) -> Values? { time(text.flatMap { TimeText.parse($0) }, now: now) }
 

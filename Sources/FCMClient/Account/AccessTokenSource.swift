@@ -11,6 +11,9 @@ internal import Synchronization
 final class AccessTokenSource: CredentialSource {
     private struct State {
         var token: AccessToken?
+        /// The generation of the account that the token is of, and of the account whose failures are noted here.
+        var tokenGeneration = 0
+        var generation = 0
         /// A renewal is on its way, and no lane waits for it.
         var isRenewing = false
         /// No early renewal before this time (epoch seconds), because the last one failed.
@@ -26,8 +29,10 @@ final class AccessTokenSource: CredentialSource {
     /// Seconds for which a failure counts for all lanes, so that they do not ask one after the other.
     private static let failureMemory = 2
 
-    private let account: ServiceAccount
-    private let exchange: @Sendable (Int) async throws(TokenExchangeError) -> AccessToken
+    typealias Exchange = @Sendable (ServiceAccount, Int) async throws(TokenExchangeError) -> AccessToken
+
+    private let accounts: LiveServiceAccount
+    private let exchange: Exchange
     private let share: (any AccessTokenShare)?
     private let logger: Logger
     /// Epoch seconds.
@@ -37,18 +42,20 @@ final class AccessTokenSource: CredentialSource {
     private let asking = Mutex(())
 
     init(
-        _ account: ServiceAccount, share: (any AccessTokenShare)?, logger: Logger, now: @escaping @Sendable () -> Int,
-        exchange: @escaping @Sendable (Int) async throws(TokenExchangeError) -> AccessToken
+        _ accounts: LiveServiceAccount, share: (any AccessTokenShare)?, logger: Logger,
+        now: @escaping @Sendable () -> Int, exchange: @escaping Exchange
     ) {
-        (self.account, self.exchange, self.share, self.logger) = (account, exchange, share, logger)
+        (self.accounts, self.exchange, self.share, self.logger) = (accounts, exchange, share, logger)
         self.now = now
     }
 
     func current() throws(CredentialError) -> Credential {
         let now = now()
+        noteAccount()
         let (token, renews) = state.withLock { state in
             guard let token = state.token, token.isGood(at: now) else { return (nil as AccessToken?, false) }
-            let renews = token.isDue(at: now) && !state.isRenewing && now >= state.nextRenewal
+            let isDue = token.isDue(at: now) || state.tokenGeneration != state.generation
+            let renews = isDue && !state.isRenewing && now >= state.nextRenewal
             if renews { state.isRenewing = true }
             return (token, renews)
         }
@@ -62,13 +69,14 @@ final class AccessTokenSource: CredentialSource {
     ) throws(CredentialError) -> Credential? {
         guard rejection.verdict == .renewCredential else { return nil }
         let now = now()
+        noteAccount()
         let token: AccessToken? = try asking.withLock { (_) throws(CredentialError) in
             let (token, replacedAt) = state.withLock { ($0.token, $0.replacedRefusedAt) }
             guard let token, token.secret == refused.secret else { return token }
             if let replacedAt, (0..<AccessToken.leastAfterRefusal).contains(now - replacedAt) { return nil }
             let next = try obtain(refused: token, now)
             if let next { adopt(next, replacingRefused: true, now) }
-            return next
+            return next?.token
         }
         return token.map { Credential($0) }
     }
@@ -79,11 +87,11 @@ final class AccessTokenSource: CredentialSource {
         if let token, token.isGood(at: now) { return token }
         if let failure, (0..<Self.failureMemory).contains(now - failure.at) { throw failure.error }
         do throws(CredentialError) {
-            guard let token = try obtain(refused: nil, now) else {
+            guard let obtained = try obtain(refused: nil, now) else {
                 throw CredentialError(TokenExchangeError.unreadable(status: 200))
             }
-            adopt(token, replacingRefused: false, now)
-            return token
+            adopt(obtained, replacingRefused: false, now)
+            return obtained.token
         } catch {
             state.withLock { $0.failure = (error, now) }
             throw error
@@ -104,14 +112,24 @@ final class AccessTokenSource: CredentialSource {
                 }
                 logger.warning(
                     "an access token could not be renewed; the present one goes on until its end",
-                    metadata: ["account": "\(account.clientEmail)", "error": "\(error)"])
+                    metadata: ["account": "\(accounts.current.clientEmail)", "error": "\(error)"])
             }
         }
     }
 
-    private func adopt(_ token: AccessToken, replacingRefused: Bool, _ now: Int) {
+    /// Failures of an account that a reload has replaced say nothing about the new one.
+    private func noteAccount() {
+        let generation = accounts.versioned.generation
         state.withLock { state in
-            state.token = token
+            guard state.generation != generation else { return }
+            state.generation = generation
+            (state.nextRenewal, state.replacedRefusedAt, state.failure) = (.min, nil, nil)
+        }
+    }
+
+    private func adopt(_ obtained: (token: AccessToken, generation: Int), replacingRefused: Bool, _ now: Int) {
+        state.withLock { state in
+            (state.token, state.tokenGeneration) = obtained
             state.failure = nil
             if replacingRefused { state.replacedRefusedAt = now }
         }
@@ -119,28 +137,30 @@ final class AccessTokenSource: CredentialSource {
 
     /// Asks the other processes for a token, and Google if they have none.
     /// - Returns: nil if it is too early for another one after a refused one
-    private func obtain(refused: AccessToken?, _ now: Int) throws(CredentialError) -> AccessToken? {
+    private func obtain(
+        refused: AccessToken?, _ now: Int
+    ) throws(CredentialError) -> (token: AccessToken, generation: Int)? {
         let answer = Reply<Result<AccessToken?, TokenExchangeError>>()
-        let (key, share, exchange) = (account.identity, share, exchange)
-        Task { answer.give(await Self.obtain(refused: refused, now, key: key, share, exchange)) }
-        do throws(TokenExchangeError) { return try answer.wait().get() } catch {
+        let ((account, generation), share, exchange) = (accounts.versioned, share, exchange)
+        Task { answer.give(await Self.obtain(refused: refused, now, account, share, exchange)) }
+        do throws(TokenExchangeError) { return try answer.wait().get().map { ($0, generation) } } catch {
             throw CredentialError(error, refusal: error.refusal)
         }
     }
 
     private static func obtain(
-        refused: AccessToken?, _ now: Int, key: String, _ share: (any AccessTokenShare)?,
-        _ exchange: @Sendable (Int) async throws(TokenExchangeError) -> AccessToken
+        refused: AccessToken?, _ now: Int, _ account: ServiceAccount, _ share: (any AccessTokenShare)?,
+        _ exchange: Exchange
     ) async -> Result<AccessToken?, TokenExchangeError> {
         func agree(_ candidate: AccessToken?) async -> AccessTokenAgreement {
             guard let share else { return .unavailable }
-            return await share.agree(key: key, candidate: candidate, refused: refused, now: now)
+            return await share.agree(key: account.identity, candidate: candidate, refused: refused, now: now)
         }
         if case .use(let token) = await agree(nil), token.isGood(at: now), !token.isDue(at: now) {
             return .success(token)
         }
         do throws(TokenExchangeError) {
-            let own = try await exchange(now)
+            let own = try await exchange(account, now)
             switch await agree(own) {
             case .use(let token): return .success(token.isGood(at: now) ? token : own)
             case .none: return .success(nil)

@@ -55,6 +55,11 @@ public struct ServiceAccount: Sendable, CustomStringConvertible {
         identity = "fcm.\(clientEmail).\(keyID)"
     }
 
+    /// Whether it is the same key at the same token endpoint.
+    func isSame(as other: ServiceAccount) -> Bool {
+        (projectID, identity, tokenURI) == (other.projectID, other.identity, other.tokenURI)
+    }
+
     public var description: String { "service account \(clientEmail) of project \(projectID)" }
 
     /// The signed request for an access token (RFC 7523).

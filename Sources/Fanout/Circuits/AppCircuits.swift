@@ -67,9 +67,6 @@ final class AppCircuits: Sendable {
         return least
     }
 
-    /// True if the app has a circuit that is not closed.
-    func isOpen(_ app: AppKey) -> Bool { circuits.withLock { $0.keys.contains { $0.app == app } } }
-
     /// Asks whether work of the app may begin on the platform. At a half-open circuit the caller takes the turn to send
     /// the probe.
     /// - Returns: nil if it may begin; otherwise the time after which to ask again

@@ -1,5 +1,6 @@
 public import Delivery
 import FCMClient
+import FCMWire
 public import LiveActivity
 public import Store
 

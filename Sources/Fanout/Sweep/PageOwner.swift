@@ -86,7 +86,7 @@ extension PageOwner {
             // Requests with late answers did.
             let refusal = report.halt.map { [$0.reason: 1] } ?? [:]
             context.metrics.rejected(
-                app.key, report.isUnsent && !answered.isLate ? refusal : report.errors,
+                AppPlatform(app.key, part.platform), report.isUnsent && !answered.isLate ? refusal : report.errors,
                 app.sender(part.platform)?.reasons)
         }
         if record.event == .start {
@@ -97,7 +97,10 @@ extension PageOwner {
         await updateCircuits(answered, reports)
         if report.delivered > 0 {
             let first = details.firstSize.flatMap { state.reach(record) ? $0 : nil }
-            context.metrics.arrived(app.key, record, first: first, now: store.time.now())
+            for (part, report) in zip(answered.parts, reports) where report.delivered > 0 {
+                let key = AppPlatform(app.key, part.platform)
+                context.metrics.arrived(key, record, first: first, now: store.time.now())
+            }
             if !context.reachNotes.isEmpty, !record.isTest {
                 let reached = Array(report.deliveredIndices(page))
                 for note in context.reachNotes { note(app.key, page, reached) }
@@ -142,8 +145,7 @@ extension PageOwner {
         }
         guard let answer, answer.keepsLease else { return await lose(sent, facts.ends) }
         follow(sent)
-        context.metrics.count(
-            app.key, facts.outcomes, retries: facts.retries, duplicatesPossible: facts.duplicatesPossible)
+        context.metrics.count(app.key, facts.work)
         if case .late = settlement {
             // A run reports the sum of its pages at its end, but it may have ended by now.
             for (push, tokens) in facts.expired { await context.reportExpired(app.key, push, tokens, log) }

@@ -255,7 +255,7 @@ extension WorkerContext {
         if let refusal = report.otherRefusal { await raiseAlarm(key, .otherEnvironment, refusal) }
         if let halt = report.halt {
             if circuits.open(key, halt, now: now) {
-                metrics.circuit(key.app, isOpen: true)
+                metrics.circuit(key, isOpen: true)
                 log.error(
                     "\(halt.cause.logText)",
                     metadata: ["platform": "\(key.platform)", "reason": "\(halt.reason)"])
@@ -264,7 +264,7 @@ extension WorkerContext {
             return circuits.pause(of: key, now: now) ?? .zero
         }
         if report.delivered > 0, let halt = circuits.close(key) {
-            metrics.circuit(key.app, isOpen: circuits.isOpen(key.app))
+            metrics.circuit(key, isOpen: false)
             log.notice(
                 "the platform accepts this app's pushes again",
                 metadata: ["platform": "\(key.platform)", "reason": "\(halt.reason)"])

@@ -27,9 +27,7 @@ enum PageSettlement {
 
     /// The facts that `finish` needs of each kind.
     struct Facts {
-        var outcomes: Outcomes
-        var retries: Int
-        var duplicatesPossible: Int
+        var work: [Platform: SettledWork]
         var expired: [PushID: Int]
         /// Pushes with something that is noted for an operator.
         var givenUp: Set<PushID>
@@ -43,15 +41,15 @@ enum PageSettlement {
         case .sweep(let page, let claim):
             let push = claim.lease.push
             return Facts(
-                outcomes: page.outcomes, retries: page.retries, duplicatesPossible: page.duplicatesPossible,
+                work: page.work,
                 expired: page.expired > 0 ? [push: page.expired] : [:],
                 givenUp: page.givesUp || page.stop != nil ? [push] : [],
                 removals: page.removals.map { PendingRemoval(push: push, removal: $0) },
                 ends: RetrySettlement(ended: page.removals, of: push))
         case .retries(let page, _), .late(let page, _):
             return Facts(
-                outcomes: page.finished, retries: page.retries, duplicatesPossible: page.duplicatesPossible,
-                expired: page.expired, givenUp: page.givenUp, removals: page.removals, ends: page.delivered)
+                work: page.work, expired: page.expired, givenUp: page.givenUp, removals: page.removals,
+                ends: page.delivered)
         }
     }
 

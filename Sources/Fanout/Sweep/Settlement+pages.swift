@@ -19,7 +19,10 @@ extension Settlement {
                 if exception.isGivenUp { giveUp(page.channel(exception.index), reason: exception.reason) }
             case .expired: count(.expired, on: page.entries[exception.index].platform)
             case .dead(let removal): remove(removal)
-            case .retry(let due, let attempts): retry(page.channel(exception.index), due: due, attempts: attempts)
+            case .retry(let due, let attempts):
+                retry(
+                    page.channel(exception.index), due: due, attempts: attempts,
+                    on: page.entries[exception.index].platform, mayBeDuplicate: exception.mayBeDuplicate)
             }
         }
         if record.event == .end {

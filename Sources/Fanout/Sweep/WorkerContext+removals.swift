@@ -47,7 +47,7 @@ extension WorkerContext {
             settled += zip(part, results).map { (pending: $0, as: Self.outcome($0.removal, $1)) }
         }
         let (counted, firstRetry) = try await store.sweeps.confirm(app, name, settled)
-        metrics.count(app, counted)
+        metrics.count(app, counted.mapValues { SettledWork(outcomes: $0) })
         // Pushes that waited behind an `end` can go out now.
         if let firstRetry, pending.contains(where: \.removal.hasEnded) {
             try await scheduleRetries(app, name, .high, firstRetry)
@@ -67,8 +67,10 @@ extension WorkerContext {
             let (counted, _) = try await store.sweeps.confirm(
                 app, name, part.map { (pending: $0, as: .failed) }, marks: marks)
             try await store.quarantine.enlist(app, place)
-            metrics.count(app, counted)
-            metrics.quarantined(app, tokens: part.count)
+            metrics.count(app, counted.mapValues { SettledWork(outcomes: $0) })
+            for (platform, part) in Dictionary(grouping: part, by: \.removal.platform) {
+                metrics.quarantined(AppPlatform(app, platform), tokens: part.count)
+            }
         }
     }
 

@@ -1,11 +1,10 @@
 import APNsWire
+import FCMWire
 import LiveActivity
 import StrictJSON
 
 /// The object `notification.android`, with its `live_update`.
 enum LiveUpdateBody {
-    /// The most bytes of keys and values in a message's data. Google's limit.
-    static let maximumBytes = 4_096
     /// The bytes of the data beside name, type and content state, at most: four keys and ids, and the names of members.
     private static let frame = 480
 
@@ -53,9 +52,9 @@ enum LiveUpdateBody {
         let size =
             frame + publish.name.rawValue.utf8.count + (content.type?.utf8.count ?? 0)
             + (content.contentState?.bytes.count ?? 0)
-        guard size <= maximumBytes else {
+        guard size <= FCMMessage.maximumData else {
             throw (body["content_state"] ?? updateValue).error(
-                "makes FCM's message \(size) bytes; Google's limit is \(maximumBytes)")
+                "makes FCM's message \(size) bytes; Google's limit is \(FCMMessage.maximumData)")
         }
         return Update(publish: publish, contentState: body["content_state"], value: updateValue)
     }

@@ -8,14 +8,16 @@ public struct ChannelStory: Sendable {
     public var tokens: [Following]
     /// In the same order.
     public var former: [FormerFollowing]
+    /// The platform on which it had an address within a year. Nil: it had none.
+    public var addressPlatform: Platform?
 }
 
 extension Store {
     /// Nil for a channel of which nothing is known.
     public func story(_ app: AppKey, _ channel: ChannelID) async throws(StoreError) -> ChannelStory? {
         let record = try await channels.record(app, channel)
-        let (live, former) = try await followings(app, channel)
+        let (live, former, platform) = try await followings(app, channel)
         if record == nil, live.isEmpty, former.isEmpty { return nil }
-        return ChannelStory(record: record, tokens: live, former: former)
+        return ChannelStory(record: record, tokens: live, former: former, addressPlatform: platform)
     }
 }

@@ -33,13 +33,14 @@ extension Store {
     }
 
     /// The live tokens of a channel, and the places that it no longer follows, as long as they are remembered. Both by
-    /// place: attributes types, then names, in byte order.
+    /// place: attributes types, then names, in byte order. And the platform on which it had an address within a year.
     func followings(
         _ app: AppKey, _ channel: ChannelID
-    ) async throws(StoreError) -> (live: [Following], former: [FormerFollowing]) {
+    ) async throws(StoreError) -> (live: [Following], former: [FormerFollowing], addressPlatform: Platform?) {
         let stored = channel.stored
         var (live, former): ([Following], [FormerFollowing]) = ([], [])
-        for place in try await followings.places(app, stored) {
+        let places = try await followings.places(app, stored)
+        for place in places {
             let (page, counts) = try await tokens.lookup(app, place, [stored])
             let event: ActivityEvent = place.isForStartTokens ? .start : .update
             guard let entry = page.entries.first else {
@@ -54,7 +55,7 @@ extension Store {
                     registeredAt: entry.registeredAt,
                     startedAt: entry.startedAt, marks: marks))
         }
-        return (live, former)
+        return (live, former, places.lazy.compactMap(\.addressPlatform).first)
     }
 }
 

@@ -2,9 +2,14 @@ public import LiveActivity
 
 /// How many tokens a publish would go to.
 public struct Reach: Sendable, Hashable {
-    public var tokens = 0
+    public var byPlatform: [Platform: Int] = [:]
+    public var tokens: Int { byPlatform.values.reduce(0, +) }
     /// False if the time was up before all tokens were read.
     public var isComplete = true
+
+    fileprivate mutating func add(_ page: TokenPage, _ sign: Int) {
+        for entry in page.entries { byPlatform[entry.platform, default: 0] += sign }
+    }
 }
 
 extension Store {
@@ -27,10 +32,10 @@ extension Store {
                 let (page, next) = try await tokens.page(
                     app, place, from: position, to: .end, limit: Self.tokensOfPage)
                 let audience = try await channels.filter(app, page, publish.audience)
-                reach.tokens += audience.count
+                reach.add(audience, 1)
                 if publish.event == .start, !publish.options.restart, !audience.isEmpty {
                     let starting = (0..<audience.count).map { Array(audience.channel($0)) }
-                    reach.tokens -= try await tokens.lookup(app, .activity(publish.name), starting).page.count
+                    reach.add(try await tokens.lookup(app, .activity(publish.name), starting).page, -1)
                 }
                 position = next
             }

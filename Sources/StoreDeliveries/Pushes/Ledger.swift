@@ -62,11 +62,7 @@ extension Ledger {
         outcomes.targets = count("targets")
         for field in SettledField.allCases { outcomes[field] = count(field.rawValue) }
         platforms = record.platforms
-        for platform in Platform.all where platform.countsApart {
-            var part = Outcomes(targets: count(Self.field("targets", platform)))
-            for field in SettledField.allCases { part[field] = count(Self.field(field.rawValue, platform)) }
-            if part != Outcomes() { apart[platform] = part }
-        }
+        apart = Self.apart(fields)
         (retries, duplicatesPossible) = (count("retries"), count("duplicates"))
         (demoted, late, stale) = (count("demoted"), count("late"), count("stale_tokens"))
         supersededBy = fields.text("superseded_by").flatMap { PushID($0) }
@@ -93,17 +89,43 @@ extension Ledger {
         platform.countsApart ? "\(field)@\(platform.code)" : field
     }
 
+    /// The fields of counts on platforms that count apart.
+    package static let fieldsApart = Platform.all.filter(\.countsApart).flatMap { platform in
+        (["targets"] + SettledField.allCases.map(\.rawValue)).map { field($0, platform) }
+    }
+
+    /// The counts on platforms that count apart, as a push's record has them.
+    package static func apart(_ fields: StoredHash) -> [Platform: Outcomes] {
+        func count(_ field: String, _ platform: Platform) -> Int { fields.number(Self.field(field, platform)) ?? 0 }
+        var apart: [Platform: Outcomes] = [:]
+        for platform in Platform.all where platform.countsApart {
+            var part = Outcomes(targets: count("targets", platform))
+            for field in SettledField.allCases { part[field] = count(field.rawValue, platform) }
+            if part != Outcomes() { apart[platform] = part }
+        }
+        return apart
+    }
+
+    /// The same counts with those of a final push that are of no platform.
+    /// - Parameter sum: of all platforms
+    package static func settled(_ apart: [Platform: Outcomes], of sum: Outcomes) -> [Platform: Outcomes] {
+        var (found, rest) = ([Platform: Outcomes](), sum)
+        for platform in Platform.all where apart[platform] != nil {
+            var part = apart[platform] ?? Outcomes()
+            part.targets = max(part.targets, part.settled)
+            if sum.pending == 0 { part.settleRest(of: rest) }
+            rest -= part
+            found[platform] = part
+        }
+        return found
+    }
+
     /// The outcomes on each platform. Together they are the sum. Empty: the push was for one platform, the first.
     public var byPlatform: [Platform: Outcomes] {
         if platforms == [.ios], apart.isEmpty { return [:] }
-        var (found, rest) = ([Platform: Outcomes](), outcomes)
-        for platform in Platform.all where platform.countsApart {
-            var part = apart[platform] ?? Outcomes()
-            part.targets = max(part.targets, part.settled)
-            if outcomes.pending == 0 { part.settleRest(of: rest) }
-            rest -= part
-            if part != Outcomes() || platforms.contains(platform) { found[platform] = part }
-        }
+        var (found, rest) = (Self.settled(apart, of: outcomes), outcomes)
+        for part in found.values { rest -= part }
+        for platform in platforms where platform.countsApart { found[platform] = found[platform] ?? Outcomes() }
         if rest != Outcomes() || platforms.contains(.ios) { found[.ios] = rest }
         return found
     }

@@ -73,11 +73,11 @@ extension SweepStore {
     /// Confirms removals and counts each of them once. A confirmed `end` releases the channel for its retry queue.
     /// - Parameter marks: empty, or one for each removal. A removal with a mark was not applied, because its token is
     ///   quarantined. The mark of a start token is stored where the token is registered.
-    /// - Returns: the counts of this call, and the due time of the name's first waiting channel (epoch ms).
+    /// - Returns: the counts of this call by platform, and the due time of the name's first waiting channel (epoch ms).
     public func confirm(
         _ app: AppKey, _ name: ActivityName, _ removals: [(pending: PendingRemoval, as: SettledField)],
         marks: [QuarantineMark?] = []
-    ) async throws(StoreError) -> (counted: Outcomes, firstRetry: Int64?) {
+    ) async throws(StoreError) -> (counted: [Platform: Outcomes], firstRetry: Int64?) {
         let tag = keys.tag(app, name)
         let locations: KeyValuePairs = [
             "o": keys.pendingRemovals(tag), "n": keys.name(tag), "x": keys.quarantine(tag), "h": keys.retryQueues(tag),
@@ -102,13 +102,13 @@ extension SweepStore {
                 }
                 return RedisCommand(Lua.removalConfirm, keys: locations, arguments, rest: threes)
             })
-        var counted = Outcomes()
+        var counted: [Platform: Outcomes] = [:]
         for (part, reply) in zip(parts, replies) {
             let answers = try reply.array()
             try StoreError.check(answers.count, of: "removal-confirm", is: part.count + 2)
             endings.note(app, name, ids: try answers[part.count + 1].string())
             for (index, answer) in zip(part, answers.dropFirst()) where try answer.isOne() {
-                counted[removals[index].as] += 1
+                counted[removals[index].pending.removal.platform, default: Outcomes()][removals[index].as] += 1
             }
         }
         return (counted, try replies.last?[0].optionalTime())

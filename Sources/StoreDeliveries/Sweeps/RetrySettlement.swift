@@ -5,10 +5,8 @@ public import StoreRegistry
 
 /// The outcomes of attempts at waiting channels. Repeating is safe: a part is written only while its push is first.
 public struct RetrySettlement: Sendable {
-    /// Outcomes for metrics. The script counts each for its push.
-    public private(set) var finished = Outcomes()
-    public private(set) var retries = 0
-    public private(set) var duplicatesPossible = 0
+    /// Counts by platform, for metrics. The script counts each outcome for its push.
+    public private(set) var work: [Platform: SettledWork] = [:]
     public private(set) var removals: [PendingRemoval] = []
     /// Pushes of which something is noted for an operator. The caller lists them before it settles.
     public private(set) var givenUp: Set<PushID> = []
@@ -72,7 +70,7 @@ public struct RetrySettlement: Sendable {
         _ waiting: WaitingChannel, as field: SettledField, reason: String = "", isGivenUp: Bool = false,
         isStale: Bool = false
     ) {
-        finished[field] += 1
+        work[waiting.platform, default: SettledWork()].outcomes[field] += 1
         if isGivenUp || field == .expired { givenUp.insert(waiting.push) }
         if field == .expired { expired[waiting.push, default: 0] += 1 }
         let kept = isGivenUp ? "1" : isStale ? "2" : "0"
@@ -89,8 +87,8 @@ public struct RetrySettlement: Sendable {
     public mutating func postpone(
         _ waiting: WaitingChannel, due: Int64, attempts: Int, reason: String, mayBeDuplicate: Bool
     ) {
-        retries += 1
-        if mayBeDuplicate { duplicatesPossible += 1 }
+        work[waiting.platform, default: SettledWork()].retries += 1
+        if mayBeDuplicate { work[waiting.platform, default: SettledWork()].duplicatesPossible += 1 }
         add("again", waiting, [.int(due), .int(attempts), .string(reason), mayBeDuplicate ? "1" : "0"])
     }
 

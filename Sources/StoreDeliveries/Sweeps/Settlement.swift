@@ -17,6 +17,7 @@ public struct Settlement: Sendable {
     public private(set) var apart: [Platform: Outcomes] = [:]
     public var retries = 0
     public var duplicatesPossible = 0
+    private var retriesApart: [Platform: (all: Int, duplicatesPossible: Int)] = [:]
     /// Targets that got the push at priority 5 because of the budget.
     public var demoted = 0
     /// For a start: delivered targets whose token was last reported long ago.
@@ -61,8 +62,15 @@ public struct Settlement: Sendable {
         keepsChannels = true
     }
 
-    /// A channel of the page that is tried again at `due` (epoch ms).
-    public mutating func retry(_ channel: some Collection<UInt8>, due: Int64, attempts: Int) {
+    /// A channel of the page that is tried again at `due` (epoch ms). The caller counts it in `retries`.
+    public mutating func retry(
+        _ channel: some Collection<UInt8>, due: Int64, attempts: Int, on platform: Platform = .ios,
+        mayBeDuplicate: Bool = false
+    ) {
+        if platform.countsApart {
+            retriesApart[platform, default: (0, 0)].all += 1
+            if mayBeDuplicate { retriesApart[platform, default: (0, 0)].duplicatesPossible += 1 }
+        }
         operations += ["retry", .bytes(Array(channel)), .int(due), .int(attempts)]
         leavesWaiting = true
     }
@@ -114,6 +122,23 @@ public struct Settlement: Sendable {
         operations += [isReached ? "reached" : "caughtUp", .bytes(arrival.channel), .int(arrival.order)]
     }
 
+    /// The page's counts by platform, for metrics.
+    public var work: [Platform: SettledWork] {
+        var work: [Platform: SettledWork] = [:]
+        var rest = SettledWork(outcomes: outcomes, retries: retries, duplicatesPossible: duplicatesPossible)
+        for platform in Set(apart.keys).union(retriesApart.keys) {
+            let (retries, duplicatesPossible) = retriesApart[platform] ?? (0, 0)
+            let part = SettledWork(
+                outcomes: apart[platform] ?? Outcomes(), retries: retries, duplicatesPossible: duplicatesPossible)
+            rest.outcomes -= part.outcomes
+            rest.retries -= retries
+            rest.duplicatesPossible -= duplicatesPossible
+            work[platform] = part
+        }
+        work[.ios] = rest
+        return work
+    }
+
     /// The operations of each script; the last settles the page. Queues may have 1 KB, so a script changes only some.
     package var parts: [[RedisArgument]] {
         var parts = joins.scriptParts.map { $0.flatMap(\.self) }
@@ -138,6 +163,17 @@ public struct Settlement: Sendable {
         add("stale_tokens", stale)
         for (reason, number) in errors { add("e:\(reason)", number) }
         return arguments + operations
+    }
+}
+
+/// The work of a settlement on one platform.
+public struct SettledWork: Sendable, Hashable {
+    public var outcomes: Outcomes
+    public var retries: Int
+    public var duplicatesPossible: Int
+
+    public init(outcomes: Outcomes = Outcomes(), retries: Int = 0, duplicatesPossible: Int = 0) {
+        (self.outcomes, self.retries, self.duplicatesPossible) = (outcomes, retries, duplicatesPossible)
     }
 }
 

@@ -45,6 +45,8 @@ public struct ListedChannel: Sendable {
     public var record: ChannelRecord?
     /// At most as many names and attributes types have a token of it.
     public var places: Int
+    /// The platform on which it had an address within a year. Nil: it had none.
+    public var addressPlatform: Platform?
 }
 
 extension Channels {
@@ -62,7 +64,7 @@ extension Channels {
     public func list(
         _ app: AppKey, after position: ChannelPosition?, prefix: String? = nil, limit: Int
     ) async throws(StoreError) -> (channels: [ListedChannel], next: ChannelPosition?) {
-        var found: [(channel: [UInt8], places: Int)] = []
+        var found: [Indexed] = []
         var next: ChannelPosition?
         var (bucket, seen) = (position?.bucket ?? 0, position?.channel ?? [])
         var width = Self.firstBuckets
@@ -89,8 +91,7 @@ extension Channels {
                 break
             }
         }
-        let ids = found.compactMap { entry in ChannelID(stored: entry.channel).map { ($0, entry.places) } }
-        return (try await listed(app, ids), next)
+        return (try await listed(app, found), next)
     }
 
     private static func begins(_ channel: [UInt8], with prefix: String?) -> Bool {
@@ -98,16 +99,20 @@ extension Channels {
         return ChannelID(stored: channel).map { $0.description.utf8.starts(with: prefix.utf8) } ?? false
     }
 
-    private func listed(
-        _ app: AppKey, _ channels: [(id: ChannelID, places: Int)]
-    ) async throws(StoreError) -> [ListedChannel] {
+    /// What the index has of a channel.
+    private typealias Indexed = (channel: [UInt8], places: Int, platform: Platform?)
+
+    private func listed(_ app: AppKey, _ found: [Indexed]) async throws(StoreError) -> [ListedChannel] {
+        let channels = found.compactMap { entry in ChannelID(stored: entry.channel).map { (id: $0, entry: entry) } }
         if channels.isEmpty { return [] }
         let replies = try await redis.run(channels.map { RedisCommand("HGETALL", keys.channel(app, $0.id)) })
         var listed: [ListedChannel] = []
-        for ((id, places), reply) in zip(channels, replies) {
+        for ((id, entry), reply) in zip(channels, replies) {
             let record = reply.count == 0 ? nil : try ChannelRecord(reply)
-            if record == nil, places == 0 { continue }
-            listed.append(ListedChannel(channel: id, record: record, places: places))
+            if record == nil, entry.places == 0 { continue }
+            listed.append(
+                ListedChannel(
+                    channel: id, record: record, places: entry.places, addressPlatform: entry.platform))
         }
         return listed
     }
@@ -142,9 +147,11 @@ extension Channels {
         // A member may be left over from a record that expired.
         let gone = Set(try await without(app, Keyspace.field(set), found))
         let there = found.filter { !gone.contains($0) }
-        var listed = try await listed(app, there.map { ($0, 0) })
+        var listed = try await listed(app, there.map { ($0.stored, 0, nil) })
         for index in listed.indices {
-            listed[index].places = try await followings.noted(app, listed[index].channel.stored)
+            let places = try await followings.places(app, listed[index].channel.stored)
+            listed[index].places = places.count
+            listed[index].addressPlatform = places.lazy.compactMap(\.addressPlatform).first
         }
         return (listed, next)
     }
@@ -153,11 +160,9 @@ extension Channels {
     private static var stepsOfMembers: Int { 20 }
 
     /// The channels of each of these buckets, in byte order, with the number of their places.
-    private func channels(
-        _ app: AppKey, in block: Range<Int>
-    ) async throws(StoreError) -> [[(channel: [UInt8], places: Int)]] {
+    private func channels(_ app: AppKey, in block: Range<Int>) async throws(StoreError) -> [[Indexed]] {
         let keys = block.map { self.keys.followings(app, $0) }
-        var channels = keys.map { _ in [(channel: [UInt8], places: Int)]() }
+        var channels = keys.map { _ in [Indexed]() }
         var asked = Array(keys.indices)
         // A small app has few channels, so most buckets are empty. A cluster cannot ask for many slots in one command.
         if keys.count >= Self.probedBuckets, !redis.isCluster {
@@ -175,14 +180,23 @@ extension Channels {
         return channels
     }
 
-    private static func channels(_ fields: Reply) throws(StoreError) -> [(channel: [UInt8], places: Int)] {
-        var places: [[UInt8]: Int] = [:]
+    private static func channels(_ fields: Reply) throws(StoreError) -> [Indexed] {
+        var places: [[UInt8]: (count: Int, platform: Platform?)] = [:]
         for field in try fields.byteStrings() {
             guard let channel = FollowingIndex.channel(field[...]) else { continue }
-            places[channel, default: 0] += field.count > 1 + channel.count ? 1 : 0
+            let place = field.dropFirst(1 + channel.count)
+            places[channel, default: (0, nil)].count += place.isEmpty ? 0 : 1
+            for (platform, addresses) in addressPlaces where place.elementsEqual(addresses) {
+                places[channel]?.platform = platform
+            }
         }
-        return places.map { (channel: $0.key, places: $0.value) }
+        return places.map { (channel: $0.key, places: $0.value.count, platform: $0.value.platform) }
             .sorted { $0.channel.lexicographicallyPrecedes($1.channel) }
+    }
+
+    /// The places of addresses, as the index has them.
+    private static let addressPlaces = Platform.all.filter(\.hasOneAddress).map { platform in
+        (platform: platform, stored: Array(TokenPlace.addresses(on: platform).stored.utf8))
     }
 
     /// The command that puts named users on the app's list.

@@ -154,6 +154,79 @@ import Testing
         #expect(answer.status == 200, "\(answer.text)")
     }
 
+    @Test func `the service account's file is read again when it changes, and one of another project is not used`()
+        async throws
+    {
+        let deployment = try await Deployment.start(platforms: ["android"])
+        let variable = "LAMPLIGHTER_FCM_SERVICE_ACCOUNT_FILE"
+        let good = try Data(contentsOf: URL(filePath: deployment.environment[variable] ?? ""))
+        let file = URL(filePath: deployment.directory + "/account.json")
+        func write(_ field: String, _ value: String) throws {
+            var account = try JSONSerialization.jsonObject(with: good) as? [String: String] ?? [:]
+            account[field] = value
+            try JSONSerialization.data(withJSONObject: account).write(to: file, options: .atomic)
+        }
+        // A key that Google does not know.
+        try write("private_key_id", "0123456789")
+        let worker = try await deployment.worker("one", [variable: file.path()])
+        defer { worker.kill() }
+        try await follow(deployment, "order-7", ios: 0, android: 0..<3)
+        let publish = try await deployment.run(
+            "publish", "order-7", "--content-state", #"{"home":1}"#, "--platforms", "android")
+        #expect(publish.code == 0, "\(publish.err)")
+        try await worker.waitForLog("Invalid JWT Signature")
+
+        try write("project_id", "another-project")
+        try await worker.waitForLog("a changed file is not usable")
+        #expect(worker.err.contains("another project needs a restart"), "\(worker.err)")
+        try good.write(to: file, options: .atomic)
+        try await worker.waitForLog("read changed files again")
+        let id = publish.out.split(separator: "\n").first.map(String.init) ?? ""
+        let ledger = try Ledger(try await deployment.run("push", id, "--wait", "--json").out)
+        #expect(ledger["delivered"] == 3 && ledger["failed"] == 0, "\(ledger.fields)")
+    }
+
+    @Test func `a trace of a phone shows FCM's answer, and the metrics say the platform`() async throws {
+        let deployment = try await Deployment.start(platforms: Self.both)
+        let worker = try await deployment.worker("one", ["LAMPLIGHTER_WORKER_PORT": "0"])
+        defer { worker.kill() }
+        try await worker.waitForLog("health and metrics")
+        let port = worker.err.firstMatch(of: /health and metrics url=(http\S+)/).map { String($0.1) } ?? ""
+        try await follow(deployment, "match-42", ios: 1, android: 0..<2)
+        let traced = try await deployment.run(
+            "publish", "match-42", "--content-state", #"{"home":1}"#, "--platforms", "ios,android", "--trace",
+            "android-0")
+        #expect(traced.code == 0 && traced.out.contains("messages:send"), "\(traced.out)\(traced.err)")
+        try await faults(deployment, #"{"dead_tokens":[{"prefix":"phone1-"}]}"#)
+        let ledger = try await deployment.published(
+            "match-42", ["--content-state", #"{"home":2}"#, "--platforms", "ios,android"])
+        #expect(ledger["pruned"] == 1, "\(ledger.fields)")
+        let text = try await deployment.call("GET", port + "/metrics", user: nil).text
+        for line in [
+            #"lamplighter_tokens_total{app="shop",outcome="delivered",platform="ios"} 2"#,
+            #"lamplighter_tokens_total{app="shop",outcome="delivered",platform="android"} 3"#,
+            #"lamplighter_tokens_total{app="shop",outcome="pruned",platform="android"} 1"#,
+            #"lamplighter_rejections_total{app="shop",platform="android",reason="UNREGISTERED"} 1"#,
+            #"lamplighter_arrival_seconds_count{app="shop",platform="android",priority="10"} 2"#,
+        ] {
+            #expect(text.contains(line), "\(line): \(text)")
+        }
+        #expect(!text.contains(#"outcome="pruned",platform="ios"} 1"#))
+        let sums = try await deployment.call("GET", "\(deployment.gatewayURL)/api/sums").json
+        let day = try #require((sums["sums"] as? [[String: Any]])?.first)
+        let android = (day["platforms"] as? [String: Any])?["android"] as? [String: Any]
+        #expect(day["targets"] as? Int == 6 && android?["delivered"] as? Int == 3, "\(day)")
+        let table = try await deployment.run("sums").out
+        #expect(table.contains("ON IOS") && table.contains("ON ANDROID"), "\(table)")
+        let csv = try await deployment.run("sums", "--csv").out
+        #expect(csv.contains("platforms.android.delivered"), "\(csv)")
+
+        let dry = try await deployment.run(
+            "publish", "match-42", "--content-state", #"{"home":3}"#, "--platforms", "ios,android", "--dry-run")
+        #expect(dry.code == 0 && dry.out.contains(/on android +2 tokens, \d+ of 4096 bytes/), "\(dry.out)\(dry.err)")
+        #expect(dry.out.contains("com.urbanairship.live_update") && dry.out.contains("content-state"), "\(dry.out)")
+    }
+
     @Test func `updates of one second rise on a phone, whatever order they arrive in`() async throws {
         let deployment = try await Deployment.start(
             simulator: ["--order-member", "home"], platforms: Self.both,

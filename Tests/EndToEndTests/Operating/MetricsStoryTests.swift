@@ -37,7 +37,9 @@ struct MetricsStoryTests {
             #expect(exported.contains(name), "\(name)")
         }
         let text = try await deployment.call("GET", port + "/metrics", user: nil).text
-        #expect(text.contains(#"lamplighter_push_first_token_seconds_count{app="shop",priority="10",size="small"} 1"#))
+        #expect(
+            text.contains(
+                #"lamplighter_push_first_token_seconds_count{app="shop",platform="ios",priority="10",size="small"} 1"#))
         #expect(text.contains(#"lamplighter_push_last_token_seconds_count{app="shop",priority="10",size="small"} 1"#))
         #expect(text.contains(#"lamplighter_apns_connections{app="shop"} 1"#))
         #expect(text.contains(#"lamplighter_pages_in_flight{app="shop"} 0"#))

@@ -1,6 +1,7 @@
 import APNsSimulator
 import Delivery
 import FCMClient
+import FCMWire
 import Foundation
 import Lanes
 import LiveActivity
@@ -78,7 +79,7 @@ import Testing
         let workers = try (0..<2).map { _ in
             let store = Store(redis: RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet))
             var client = FCMClientConfiguration(
-                origin: try #require(simulator.fcmURL), account: account, caFile: simulator.caFile,
+                origin: try #require(simulator.fcmURL), accounts: LiveServiceAccount(account), caFile: simulator.caFile,
                 requestTimeout: .seconds(60), share: FleetAccessTokens(store, app: try AppKey("shop")))
             client.app = "shop"
             return try LaneTransport(.nghttp2, configuration: client, logger: .quiet)

@@ -80,7 +80,7 @@ extension WorkerFixture {
     func context() -> WorkerContext {
         WorkerContext(
             store: store, apps: [:], live: Replaceable(WorkerOptions(name: "w")), owner: "w",
-            circuits: AppCircuits(), metrics: WorkerMetrics([app]), logger: .quiet,
+            circuits: AppCircuits(), metrics: WorkerMetrics([AppPlatform(app, .ios)]), logger: .quiet,
             leases: LeaseKeeper(now: bootClock), spans: nil)
     }
 }

@@ -1,6 +1,7 @@
 import APNsSimulator
 import Delivery
 import FCMClient
+import FCMWire
 import Foundation
 import Lanes
 import LiveActivity
@@ -34,11 +35,12 @@ extension PlatformUnderTest {
             let file = try #require(simulator.serviceAccountFile)
             let json = Array(try Data(contentsOf: URL(fileURLWithPath: file)))
             var client = FCMClientConfiguration(
-                origin: try #require(simulator.fcmURL), account: try ServiceAccount(json: json),
-                caFile: simulator.caFile, lanes: setup.lanes, requestTimeout: setup.requestTimeout)
+                origin: try #require(simulator.fcmURL),
+                accounts: LiveServiceAccount(try ServiceAccount(json: json)), caFile: simulator.caFile,
+                lanes: setup.lanes, requestTimeout: setup.requestTimeout)
             client.app = "shop"
             let transport = try LaneTransport(kind, configuration: client, logger: logger)
-            try await body(simulator, transport, client.account.projectID)
+            try await body(simulator, transport, client.accounts.current.projectID)
             await transport.close()
         } catch {
             await simulator.stop()

@@ -36,7 +36,7 @@ import Testing
             app, .activity(try ActivityName("left")), [Untrack(channel: channel, removedAt: 1_795_000_001_000)])
         let dead = TokenRemoval(channel: channel.stored, token: [7], deadSince: nil, reason: "BadDeviceToken")
         #expect(try await registry.prune(app, .activity(try ActivityName("pruned")), [dead]) == [.pruned])
-        let (live, former) = try await fixture.store.followings(app, channel)
+        let (live, former, _) = try await fixture.store.followings(app, channel)
         #expect(live.map(\.place.stored) == ["old", "stays"] && former.map(\.place.stored) == ["left", "pruned"])
         // APNs names no time with a 400, so the token was dead when it was pruned.
         #expect(former.map(\.presence) == [.left(at: 1_795_000_001_000), .pruned(at: 1_795_000_002_000)])
@@ -61,7 +61,7 @@ import Testing
         let notes = fixture.store.followings.notes(place, [(channel.stored, hash, 1_000)], now: 1_795_000_000_000)
         try await fixture.store.redis.send(notes[0])
         #expect(try await fixture.store.followings.places(fixture.app, channel.stored) == [.activity(name)])
-        let (live, former) = try await fixture.store.followings(fixture.app, channel)
+        let (live, former, _) = try await fixture.store.followings(fixture.app, channel)
         #expect(live.isEmpty && former.isEmpty)
     }
 

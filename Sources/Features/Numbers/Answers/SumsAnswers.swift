@@ -6,6 +6,8 @@ public struct SumAnswer: AnswerBody {
     public let at, name: String?
     public var pushes: Int
     public var outcomes: Outcomes
+    /// Nil: the pushes had no targets but on iOS.
+    public var platforms: PlatformOutcomesAnswer?
     public var largestAudience: Int
     public var devices, followers, newFollowers, lostFollowers: Int?
     public var shown, ended, dismissed: Int
@@ -18,6 +20,9 @@ public struct SumAnswer: AnswerBody {
             "pending", "largest_audience", "devices", "followers", "new_followers", "lost_followers", "shown", "ended",
             "dismissed", "first_phone_ms", "last_phone_ms", "longest_ms", "queued_ms", "longest_queued_ms",
         ]
+        + Platform.all.flatMap { platform in
+            (["targets"] + SettledField.allCases.map(\.rawValue)).map { "platforms.\(platform.name).\($0)" }
+        }
 
     public init(at: String?, name: String?, pushes: Int, outcomes: Outcomes, largestAudience: Int, devices: Int?) {
         (self.at, self.name, self.pushes, self.outcomes) = (at, name, pushes, outcomes)
@@ -30,6 +35,8 @@ public struct SumAnswer: AnswerBody {
         name = try fields.optional("name", \.name, .name)
         pushes = try fields("pushes", \.pushes)
         outcomes = try fields.part(\.outcomes)
+        platforms = try fields.optional(
+            "platforms", \.platforms, "The same counts for each platform. Absent: all targets were on iOS.")
         largestAudience = try fields("largest_audience", \.largestAudience, "The most targets of one push.")
         devices = try fields.optional(
             "devices", \.devices, "Devices that got at least one push: an estimate. Absent: it is not known.")

@@ -56,11 +56,21 @@ struct SumsCommand: GatewayCommand {
         let devices: Table.Listed<SumAnswer>? =
             sums.contains { $0.devices != nil }
             ? .right("DEVICES", rank: 1) { $0.devices.map(Terminal.grouped) ?? "" } : nil
+        // The deliveries on each platform, if there were any but on iOS.
+        func delivered(on platform: Platform) -> Table.Listed<SumAnswer>? {
+            guard sums.contains(where: { $0.platforms != nil }) else { return nil }
+            return .count("ON \(platform.name.uppercased())", rank: 1) { sum in
+                guard let parts = sum.platforms?.byPlatform else {
+                    return platform == .ios ? sum.outcomes.delivered : 0
+                }
+                return parts[platform]?.delivered ?? 0
+            }
+        }
         let listed = Table.list(
             sums, nothing: "no pushes",
             .text(by.rawValue.uppercased()) { $0.name ?? title($0.at) },
             .count("PUSHES", \.pushes), .count("TARGETS", \.outcomes.targets),
-            .count("DELIVERED", \.outcomes.delivered),
+            .count("DELIVERED", \.outcomes.delivered), delivered(on: .ios), delivered(on: .android),
             count("PRUNED", \.outcomes.pruned), count("FAILED", \.outcomes.failed),
             count("SUPERSEDED", rank: 2, \.outcomes.superseded), count("EXPIRED", \.outcomes.expired),
             count("SKIPPED", rank: 2, \.outcomes.skipped), count("PENDING", \.outcomes.pending),

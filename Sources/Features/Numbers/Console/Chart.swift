@@ -6,6 +6,8 @@ struct Chart {
     struct Sum {
         var pushes = 0
         var outcomes = Outcomes()
+        /// Deliveries, by platform.
+        var delivered: [Platform: Int] = [:]
         var largest = 0
         var shown = 0
         var devices: Int?
@@ -21,6 +23,7 @@ struct Chart {
 
         init(_ sum: SumAnswer) {
             self.init(pushes: sum.pushes, outcomes: sum.outcomes)
+            delivered = sum.platforms?.byPlatform.mapValues(\.delivered) ?? [.ios: sum.outcomes.delivered]
             (largest, shown, devices, followers) = (sum.largestAudience, sum.shown, sum.devices, sum.followers)
             (newFollowers, lostFollowers) = (sum.newFollowers ?? 0, sum.lostFollowers ?? 0)
             if let last = sum.lastPhone {
@@ -32,6 +35,7 @@ struct Chart {
         static func += (sum: inout Sum, other: Sum) {
             sum.pushes += other.pushes
             sum.outcomes += other.outcomes
+            sum.delivered.merge(other.delivered, uniquingKeysWith: +)
             sum.largest = max(sum.largest, other.largest)
             sum.shown += other.shown
             sum.newFollowers += other.newFollowers

@@ -131,6 +131,12 @@ enum NumbersPage {
             tile("Deliveries", \.outcomes.delivered, "one for each push and device"), tile("Pushes", \.pushes),
             tile("Largest audience", \.largest, "the most targets of one push"),
         ]
+        let platforms = Platform.all.filter { total.delivered[$0, default: 0] > 0 }
+        if platforms.contains(where: \.countsApart) {
+            tiles += platforms.map { platform in
+                tile("Deliveries on \(Shown.platform(platform))", { $0.delivered[platform, default: 0] })
+            }
+        }
         if let devices {
             tiles.append([
                 "title": "Devices at least once", "value": Shown.estimate(devices), "note": "each once, of all names",

@@ -82,6 +82,16 @@ extension [SumCounts] {
     fileprivate var deliveries: Int { map(\.outcomes.delivered).reduce(0, +) }
 }
 
+extension SumCounts {
+    /// Nil: all targets were on the first platform.
+    fileprivate var byPlatform: [Platform: Outcomes]? {
+        if apart.isEmpty { return nil }
+        var first = outcomes
+        for part in apart.values { first -= part }
+        return apart.merging(first == Outcomes() ? [:] : [.ios: first]) { $1 }
+    }
+}
+
 extension SumAnswer {
     /// Nil if there is nothing to add up.
     fileprivate init?(
@@ -94,6 +104,7 @@ extension SumAnswer {
         self.init(
             at: time.map(TimeText.text), name: name, pushes: counts.pushes, outcomes: counts.outcomes,
             largestAudience: counts.largest, devices: devices)
+        platforms = counts.byPlatform.map { PlatformOutcomesAnswer($0) }
         (self.followers, newFollowers, lostFollowers) = (followers, followings?.began, followings?.ended)
         (shown, ended, dismissed) = (counts.shown, counts.ended, counts.dismissed)
         guard counts.reached > 0 else { return }

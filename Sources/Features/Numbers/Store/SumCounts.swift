@@ -1,10 +1,13 @@
 public import LiveActivity
+import StoreDeliveries
 import StoreGround
 
 /// Some pushes, added up: the value that each hour, day, event and name has.
 public struct SumCounts: Sendable, Hashable {
     public var pushes = 0
     public var outcomes = Outcomes()
+    /// The part of them on each platform that counts apart.
+    public var apart: [Platform: Outcomes] = [:]
     /// Devices that sent receipts, each once for each push.
     public var shown = 0
     public var ended = 0
@@ -29,6 +32,7 @@ public struct SumCounts: Sendable, Hashable {
         pushes = 1
         outcomes.targets = count("targets")
         for outcome in SettledField.allCases { outcomes[outcome] = count(outcome.rawValue) }
+        apart = Ledger.settled(Ledger.apart(fields), of: outcomes)
         (shown, ended, dismissed) = (count("r:shown"), count("r:ended"), count("r:dismissed"))
         largest = outcomes.targets
         if outcomes.delivered > 0, let finished = fields.number("finished") {
@@ -46,6 +50,10 @@ public struct SumCounts: Sendable, Hashable {
         get {
             [largest, longest, longestWait, pushes, outcomes.targets] + SettledField.allCases.map { outcomes[$0] }
                 + [shown, ended, dismissed, reached, lasted, started, waited]
+                + Self.platformsApart.flatMap { platform in
+                    let part = apart[platform] ?? Outcomes()
+                    return [part.targets] + SettledField.allCases.map { part[$0] }
+                }
         }
         set {
             var rest = newValue[...]
@@ -55,8 +63,14 @@ public struct SumCounts: Sendable, Hashable {
             for outcome in SettledField.allCases { outcomes[outcome] = next() }
             (shown, ended, dismissed, reached, lasted) = (next(), next(), next(), next(), next())
             (started, waited) = (next(), next())
+            for platform in Self.platformsApart {
+                var part = Outcomes(targets: next())
+                for outcome in SettledField.allCases { part[outcome] = next() }
+                apart[platform] = part == Outcomes() ? nil : part
+            }
         }
     }
+    private static let platformsApart = Platform.all.filter(\.countsApart)
     /// The first numbers, which are not added up.
     private static let largests = 3
 
@@ -85,26 +99,24 @@ public struct SumCounts: Sendable, Hashable {
     }
 }
 
-/// The subject of a sum: an event on a platform, of all names or of one.
+/// The subject of a sum: an event on all platforms, of all names or of one.
 public struct SumKey: Sendable, Hashable {
     public var event: ActivityEvent
-    public var platform: Platform
     public var name: ActivityName?
 
-    /// `update ios` or `update ios match-42`: a field of an hour or of a day.
-    var stored: String { "\(event.rawValue) \(platform.name)" + (name.map { " \($0.rawValue)" } ?? "") }
+    /// Stands behind the event, since there was one platform only.
+    private static let word = "ios"
 
-    init(_ event: ActivityEvent, _ platform: Platform, _ name: ActivityName?) {
-        (self.event, self.platform, self.name) = (event, platform, name)
-    }
+    /// `update ios` or `update ios match-42`: a field of an hour or of a day.
+    var stored: String { "\(event.rawValue) \(Self.word)" + (name.map { " \($0.rawValue)" } ?? "") }
+
+    init(_ event: ActivityEvent, _ name: ActivityName?) { (self.event, self.name) = (event, name) }
 
     /// Nil for the other fields of an hour.
     init?(stored: String) {
         let parts = stored.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
-        guard parts.count >= 2, let event = ActivityEvent(rawValue: parts[0]),
-            let platform = Platform.all.first(where: { $0.name == parts[1] })
-        else { return nil }
-        self.init(event, platform, nil)
+        guard parts.count >= 2, let event = ActivityEvent(rawValue: parts[0]), parts[1] == Self.word else { return nil }
+        self.init(event, nil)
         if parts.count == 3 {
             guard let name = try? ActivityName(parts[2]) else { return nil }
             self.name = name
@@ -112,9 +124,7 @@ public struct SumKey: Sendable, Hashable {
     }
 
     /// The keys of all pushes, or of a name's.
-    static func all(_ name: ActivityName?) -> [SumKey] {
-        Platform.all.flatMap { platform in ActivityEvent.allCases.map { SumKey($0, platform, name) } }
-    }
+    static func all(_ name: ActivityName?) -> [SumKey] { ActivityEvent.allCases.map { SumKey($0, name) } }
 }
 
 /// The sums of one hour or day, of all names and of the names with the most deliveries.
@@ -148,7 +158,7 @@ public struct SumTable: Sendable, Hashable {
 
     /// Counts a push of a name for all names too.
     mutating func count(_ counts: SumCounts, _ key: SumKey) {
-        add(counts, SumKey(key.event, key.platform, nil))
+        add(counts, SumKey(key.event, nil))
         add(counts, key)
         if names.count > Self.mostNamesAtOnce { keepNames(Self.mostNamesAtOnce / 2) }
     }

@@ -9,7 +9,6 @@ struct WatchedPush {
     var name: ActivityName
     var hour: Int64
     var event: ActivityEvent
-    var platform = Platform.ios
     /// Epoch ms.
     var deadline: Int64
     /// As they were counted.
@@ -24,14 +23,12 @@ struct WatchedPush {
         hasFailures = record.state == .failed || counts.outcomes.failed + counts.outcomes.expired > 0
     }
 
-    func key(_ name: ActivityName?) -> SumKey { SumKey(event, platform, name) }
+    func key(_ name: ActivityName?) -> SumKey { SumKey(event, name) }
 
     func mayChange(_ now: Int64) -> Bool { isOpen || hasFailures && deadline > now }
 
-    /// `<hour> <event> <platform> <deadline> <counts> <name>`
-    var stored: String {
-        "\(hour) \(event.rawValue) \(platform.name) \(deadline) \(counts.stored) \(name.rawValue)"
-    }
+    /// `<hour> <event> ios <deadline> <counts> <name>`
+    var stored: String { "\(hour) \(key(nil).stored) \(deadline) \(counts.stored) \(name.rawValue)" }
 
     init?(id: String, stored: String) {
         let parts = stored.split(separator: " ", maxSplits: 5, omittingEmptySubsequences: false)
@@ -40,7 +37,7 @@ struct WatchedPush {
             let name = try? ActivityName(String(parts[5]))
         else { return nil }
         (self.id, self.name, self.hour, self.deadline) = (id, name, Int64(hour), Int64(deadline))
-        (event, platform, counts) = (key.event, key.platform, SumCounts(stored: parts[4]))
+        (event, counts) = (key.event, SumCounts(stored: parts[4]))
     }
 }
 
@@ -64,7 +61,7 @@ extension Sums {
                 "event", "aud", "trace", "state", "created", "until", "targets", "finished", "first", "waited",
                 "r:shown", "r:ended", "r:dismissed",
             ]
-            + SettledField.allCases.map(\.rawValue)
+            + SettledField.allCases.map(\.rawValue) + Ledger.fieldsApart
 
         init?(_ fields: StoredHash) {
             guard let event = fields.text("event").flatMap(ActivityEvent.init(rawValue:)),

@@ -53,7 +53,8 @@ struct ChannelCalls: CallGroup {
         guard let story = try await store.story(call.app.key, channel) else {
             throw APIError(404, "This channel is not known: it was never named, or is forgotten.", code: 40401)
         }
-        return Answer(200, ChannelStoryAnswer(channel: story.answer(channel, now: store.time.now())))
+        return Answer(
+            200, ChannelStoryAnswer(channel: story.answer(channel, call.app.platforms, now: store.time.now())))
     }
 
     func create(_ call: Call) async throws -> Answer {

@@ -3,16 +3,28 @@ import LiveActivity
 import Store
 
 extension ChannelStory {
-    func answer(_ channel: ChannelID, now: Int64) -> ShownChannelAnswer {
+    /// - Parameter platforms: of the app
+    func answer(_ channel: ChannelID, _ platforms: Set<Platform>, now: Int64) -> ShownChannelAnswer {
         let names = tokens.filter { !$0.place.isForStartTokens }
         let types = tokens.filter(\.place.isForStartTokens)
         return ShownChannelAnswer(
             listed: Self.answer(
-                channel, tokens.contains { $0.platform == .android } ? .android : .ios, record,
+                channel,
+                Self.platform(addressPlatform, platforms, isKnown: !tokens.isEmpty || !former.isEmpty), record,
                 hasTokens: !tokens.isEmpty),
             liveActivities: names.map { $0.answer(now) },
             startTokens: types.map { StartTokenAnswer(attributesType: $0.place.text, held: $0.held(now)) },
             former: former.compactMap(\.answer))
+    }
+
+    /// The platform of a channel: the app's only platform, or the one on which the channel had an address, or iOS.
+    /// - Parameters:
+    ///   - address: the platform on which the channel had an address
+    ///   - platforms: of the app
+    ///   - isKnown: whether the channel has or had a token
+    /// - Returns: nil if nothing says it
+    static func platform(_ address: Platform?, _ platforms: Set<Platform>, isKnown: Bool) -> Platform? {
+        platforms.count == 1 ? platforms.first : address ?? (isKnown ? .ios : nil)
     }
 
     /// The answer of Airship's API about a channel. Its clients read times without zone and fraction.
@@ -76,6 +88,7 @@ extension ListedChannel {
     /// - Parameter platforms: of the app
     func answer(_ platforms: Set<Platform>) -> ListedChannelAnswer {
         ChannelStory.answer(
-            channel, platforms.count == 1 ? platforms.first : nil, record, hasTokens: places > 0)
+            channel, ChannelStory.platform(addressPlatform, platforms, isKnown: places > 0), record,
+            hasTokens: places > 0)
     }
 }

@@ -28,7 +28,7 @@ struct NamedUserCalls: CallGroup {
         let now = store.time.now()
         let body = UserAnswer(
             namedUserID: user, channelCount: channels.count, tags: tags.mapValues { $0.sorted() },
-            channels: stories.map { $0.story.answer($0.channel, now: now) })
+            channels: stories.map { $0.story.answer($0.channel, call.app.platforms, now: now) })
         return Answer(200, UserStoryAnswer(namedUser: body))
     }
 

@@ -71,7 +71,7 @@ extension KeptPushTests {
             _ = try await done(fixture, hasOwn: index == 2, id: .ordered(at: now, index: index), now: now)
         }
         let hour = try #require(try await fixture.store.sums.count(fixture.app, hour: now / SumsFixture.hour))
-        let counts = try #require(hour.table.sums[SumKey(.update, .ios, name)])
+        let counts = try #require(hour.table.sums[SumKey(.update, name)])
         #expect(counts.pushes == 5 && counts.outcomes.delivered == 5 && counts.reached == 5)
     }
 }

@@ -54,6 +54,43 @@ import Testing
         }
     }
 
+    @Test func `a list and a channel say the platform, also of a channel whose address is gone`() async throws {
+        try await run { gateway in
+            let ios = try await gateway.send(
+                "PUT", "/api/activities/match-1/channels/pad", #"{"token":"aa"}"#, user: Self.app)
+            #expect(ios.status == 200)
+            for phone in ["phone", "dead"] {
+                #expect(try await follow(gateway, "match-1", phone, #","token":"\#(Self.token)""#).status == 200)
+            }
+            let body = #"{"channel":{"device_type":"ios","set_tags":true,"tags":["t"]}}"#
+            for channel in ["pad", "phone", "mute"] {
+                #expect(try await gateway.send("PUT", "/api/channels/\(channel)", body).status == 200)
+            }
+            let removal = TokenRemoval(
+                channel: try ChannelID("dead").stored, token: try AndroidAddress(.token, Self.token).stored,
+                deadSince: gateway.store.time.now() + 1_000, reason: "UNREGISTERED",
+                attributesType: TokenPlace.addressesType(.android), platform: .android)
+            let removed = try await gateway.store.registry.prune(
+                try gateway.app, .addresses(on: .android), [removal])
+            #expect(removed == [.pruned])
+            func platforms(_ query: String) async throws -> [String: String] {
+                let list = try await gateway.send("GET", "/api/channels\(query)").object.required("channels").array()
+                return try list.reduce(into: [:]) { found, line in
+                    let line = try line.object()
+                    found[try line.required("channel_id").string()] = try line["device_type"]?.string() ?? "-"
+                }
+            }
+            let all = ["pad": "ios", "phone": "android", "dead": "android", "mute": "-"]
+            #expect(try await platforms("") == all)
+            #expect(try await platforms("?tag=t") == all.filter { $0.key != "dead" })
+            for (channel, platform) in all {
+                let shown = try await gateway.send("GET", "/api/channels/\(channel)").object
+                let type = try shown.required("channel").object()["device_type"]?.string() ?? "-"
+                #expect(type == platform, "\(channel)")
+            }
+        }
+    }
+
     @Test func `an installation id is kept as one`() async throws {
         try await run { gateway in
             let fid = "cEuu3tQRTvK0xkDQhFzwYk"

@@ -15,7 +15,7 @@ final class GatewayTrial {
 
     public static void main(String[] arguments) {
         List<LamplighterException> problems = Collections.synchronizedList(new ArrayList<>());
-        Checks.named("a real gateway takes each report, or refuses Android in its own words", () -> {
+        Checks.named("a real gateway takes each report", () -> {
             Lamplighter client = new Lamplighter(
                 arguments[0], arguments[1], Checks.folder(), channel -> token(arguments, channel), problems::add);
             client.setAddress("dEaDbEeF:APA91bTrial");
@@ -26,13 +26,9 @@ final class GatewayTrial {
             client.logOut();
             Checks.that("no answer: " + problems, client.awaitSent(20_000));
             client.close();
-            for (LamplighterException problem : problems) {
-                Checks.same(problem.getMessage(), LamplighterException.Kind.REFUSED, problem.getKind());
-                Checks.that(problem.getMessage(), problem.getMessage().matches(".*(platform|device_type): .*"));
-            }
+            Checks.that("refused: " + problems, problems.isEmpty());
         });
-        String result = problems.isEmpty() ? "the gateway has it all" : "the gateway refuses Android";
-        System.out.println("GatewayTrial: " + result);
+        System.out.println("GatewayTrial: the gateway has it all");
         System.exit(0);
     }
 

@@ -45,6 +45,29 @@ public struct FCMContent: Sendable, Hashable {
         self.extra = extra
     }
 
+    /// The content of a push for Android.
+    /// - Parameters:
+    ///   - second: epoch seconds, by which devices order the messages of a name
+    ///   - expiry: epoch seconds, as the publisher asked for it; 0: try once
+    ///   - deadline: the end of the push's life, epoch milliseconds
+    ///   - now: epoch milliseconds
+    public init(
+        _ content: AndroidContent, pushID: PushID, name: ActivityName, event: ActivityEvent, second: Int,
+        priority: PushPriority, expiry: Int?, deadline: Int64, now: Int64
+    ) {
+        let end = Int(deadline / 1_000)
+        let left = max(0, end - Int(now / 1_000))
+        // A publisher's expiry counts. Without one, FCM would keep an update for hours.
+        let longest = event == .update && expiry == nil ? min(left, Self.updateLife) : left
+        self.init(
+            pushID: pushID, name: name, event: event, type: content.type, timestamp: second,
+            contentState: content.contentState, dismissalDate: content.dismissalDate, priority: priority,
+            timeToLive: expiry == 0 ? 0 : longest, expiration: end)
+    }
+
+    /// How long FCM keeps an update for a device that is not connected, seconds. A state that is older is of no use.
+    private static let updateLife = 900
+
     /// The canonical id of a message that a late joiner gets.
     /// - Parameter time: of its rendering, epoch milliseconds
     public static func lateID(_ pushID: PushID, at time: Int64) -> String { "\(pushID)-\(time)" }

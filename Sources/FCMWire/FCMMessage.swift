@@ -1,6 +1,6 @@
 public import Delivery
 internal import LiveActivity
-internal import StrictJSON
+public import StrictJSON
 
 /// FCM's message for a Live Update: data alone, with the keys that Airship's SDK for Android reads. The app draws it.
 public enum FCMMessage {
@@ -53,12 +53,22 @@ public enum FCMMessage {
         return push
     }
 
+    /// The request without the address and the ids, which a push and a device have of their own.
+    public static func preview(_ content: FCMContent) -> JSON {
+        let data = commonFields(content).map { JSON.Member($0.key, .string($0.value ?? "")) }
+        return ["message": ["data": .object(data), "android": android(content)]]
+    }
+
     private static func fields(_ content: FCMContent) -> [Field] {
-        var fields = [
+        [
             Field(key: prefix + "push.PUSH_ID", value: "\(content.pushID)"),
             Field(key: prefix + "push.CANONICAL_PUSH_ID", value: content.canonicalID),
             Field(key: prefix + "push.APID", value: nil),
-        ]
+        ] + commonFields(content)
+    }
+
+    private static func commonFields(_ content: FCMContent) -> [Field] {
+        var fields: [Field] = []
         if let expiration = content.expiration {
             fields.append(Field(key: prefix + "push.EXPIRATION", value: "\(expiration)"))
         }
