@@ -153,7 +153,7 @@ def check_objects(name, objects):
         variables = [one["name"] for one in container["env"]]
         check(len(set(variables)) == len(variables), f"{where}: a variable is set twice")
         for one in container["env"]:
-            if one["name"].startswith("LAMPLIGHTER_") and not re.match("LAMPLIGHTER_AP(P|NS)_", one["name"]):
+            if one["name"].startswith("LAMPLIGHTER_") and not re.match("LAMPLIGHTER_(APP|APNS|FCM)_", one["name"]):
                 check(one["name"] in known, f"{where}: {one['name']} is no setting")
             if re.search("SECRET|REDIS_URL|APNS_KEY$", one["name"]):
                 check("value" not in one, f"{where}: {one['name']} is in the open")
@@ -190,8 +190,6 @@ def check_versions():
     about = yaml.safe_load((chart_folder / "Chart.yaml").read_text())
     version = re.search(r'version = "(.*)"', (tree / "Sources/Commands/Terminal/Release.swift").read_text()).group(1)
     check(about["version"] == about["appVersion"] == version, f"Chart.yaml: version and appVersion must be {version}")
-    stored = re.search(r"current = (\d+)", (tree / "Sources/Store/StoredFormat.swift").read_text()).group(1)
-    check(about["annotations"]["lamplighter/stored-format"] == stored, f"Chart.yaml: lamplighter/stored-format must be {stored}")
     docker = (tree / "config/container/Dockerfile").read_text()
     check("USER 10001:10001" in docker, "the image's user is not the chart's")
     for link in (chart_folder / "files").iterdir():
@@ -251,6 +249,10 @@ def check_schema(chart):
             error = refusal(chart, values | {"networkPolicy": {"extraEgress": open_}}) or ""
             check(f"networkPolicy.extraEgress.{component}" in error, f"{json.dumps(values)}: {error}")
             check(not refusal(chart, values | {"networkPolicy": {"enabled": False}}), f"{json.dumps(values)} needs the policies")
+    for name in ("LAMPLIGHTER_APP_WEBHOOK_URL", "LAMPLIGHTER_FCM_SERVICE_ACCOUNT_FILE"):
+        values = {component: {"extraEnv": [{"name": name, "value": "x"}]} for component in ("gateway", "worker")}
+        error = refusal(chart, values) or ""
+        check("networkPolicy.extraEgress.worker" in error, f"{json.dumps(values)}: {error}")
 
 
 def check_names(chart):

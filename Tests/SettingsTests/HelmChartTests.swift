@@ -19,4 +19,11 @@ import Testing
         #expect(add + remove == [], "settings of values.schema.json: add \(add), remove \(remove)")
         #expect(taken.count == Set(taken).count)
     }
+
+    @Test func `the chart has the number of the stored format`() throws {
+        let source = try Repository.text("Sources/Store/StoredFormat.swift")
+        let number = try #require(source.firstMatch(of: #/current = (\d+)/#)).1
+        let chart = try Repository.text("config/chart/lamplighter/Chart.yaml")
+        #expect(chart.contains("lamplighter/stored-format: \"\(number)\""))
+    }
 }

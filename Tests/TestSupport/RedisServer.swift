@@ -29,11 +29,14 @@ public final class RedisServer: Sendable {
     ///   - tcp: also listen on a free port of 127.0.0.1.
     ///   - extra: further options as redis-server takes them, such as `["--requirepass", "secret"]`.
     ///   - clock: its time of day, which the test sets.
+    ///   - environment: its variables beside ours. A cluster does not get them.
     public static func start(
-        append: Bool = false, tcp: Bool = false, extra: [String] = [], clock: TestClock? = nil
+        append: Bool = false, tcp: Bool = false, extra: [String] = [], clock: TestClock? = nil,
+        environment: [String: String] = [:]
     ) async throws -> RedisServer {
         guard !tcp, isCluster else {
-            let server = try RedisServer(append: append, tcp: tcp, extra: extra, clock: clock)
+            let server = try RedisServer(
+                append: append, tcp: tcp, extra: extra, clock: clock, environment: environment)
             try await server.launch()
             return server
         }
@@ -50,7 +53,9 @@ public final class RedisServer: Sendable {
     /// LAMPLIGHTER_TEST_CLUSTER=1 makes every server that needs no port of its own a cluster of three.
     public static let isCluster = ProcessInfo.processInfo.environment["LAMPLIGHTER_TEST_CLUSTER"] == "1"
 
-    private init(append: Bool, tcp: Bool, extra: [String], clock: TestClock?) throws {
+    private init(
+        append: Bool, tcp: Bool, extra: [String], clock: TestClock?, environment: [String: String]
+    ) throws {
         self.clock = clock
         guard let program = Self.program() else { throw RedisServerError.missing }
         // Use a short path, because a unix socket's path has at most 107 bytes.
@@ -59,7 +64,8 @@ public final class RedisServer: Sendable {
         directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         port = tcp ? try freePort() : nil
         // `env` becomes the server, so the watchdog kills the right process.
-        let prefix = clock.map { ["env"] + $0.environment.map { "\($0.key)=\($0.value)" } } ?? []
+        let variables = environment.merging(clock?.environment ?? [:]) { $1 }
+        let prefix = ["env"] + variables.map { "\($0.key)=\($0.value)" }
         arguments =
             prefix + [
                 program, "--port", "\(port ?? 0)", "--bind", "127.0.0.1", "--unixsocket", directory + "/redis.sock",

@@ -19,11 +19,14 @@ struct PushFixture {
     func partition(_ name: String = "match-1") throws -> Partition { store.keys.partition(try ActivityName(name)) }
     func reader(_ name: String = "match-1") throws -> WorkReader { store.reader(try partition(name)) }
 
-    /// - Parameter events: the app's outgoing events; nil: it has none.
+    /// - Parameters:
+    ///   - events: the app's outgoing events; nil: it has none.
+    ///   - environment: variables of the Redis server
     static func start(
-        retention: Duration = Keyspace.defaultRetention, events: EventPolicy? = nil
+        retention: Duration = Keyspace.defaultRetention, events: EventPolicy? = nil,
+        environment: [String: String] = [:]
     ) async throws -> PushFixture {
-        let server = try await RedisServer.start()
+        let server = try await RedisServer.start(environment: environment)
         let fixture = PushFixture(
             server: server,
             store: Store(
