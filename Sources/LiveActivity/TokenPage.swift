@@ -105,7 +105,7 @@ public struct TokenPage: Sendable {
     public func channel(_ index: Int) -> ArraySlice<UInt8> { bytes[entries[index].channelRange] }
     public func token(_ index: Int) -> ArraySlice<UInt8> { bytes[entries[index].tokenRange] }
 
-    /// The entry's token as its place keeps it (`PushToken.ofChannel`). An entry without a card has the route `variant`.
+    /// The entry's token as its place keeps it (`PushToken.ofChannel`).
     public func keptToken(_ index: Int) -> [UInt8] {
         guard entries[index].platform.hasOneAddress else { return Array(token(index)) }
         return entries[index].route.contains(.variant) ? PushToken.withoutCard : PushToken.ofChannel

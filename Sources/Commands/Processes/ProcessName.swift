@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 
 /// The name of a process that the settings give none: machine and process id. In containers, several processes of a
 /// machine may have the same id and the machine's own name, so there the namespace of the ids is a part of the name.

@@ -23,7 +23,7 @@ package enum ScriptNumbers {
     package static let noted: UInt8 = 8
     package static let twice: UInt8 = 16
     package static let platform: UInt8 = 0x60
-    package static let withoutCard = PushToken.withoutCard[0]
+    package static let withoutCard = PushToken.withoutCard.first ?? 0
     package static let removalBytes = 8
     package static let budgetWindow: Int64 = 3_600_000
     package static let clockError: Duration = .seconds(1)

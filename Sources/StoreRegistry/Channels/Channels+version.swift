@@ -2,8 +2,8 @@ public import LiveActivity
 import Redis
 public import StoreGround
 
-/// A channel's record knows the version of its app, and the names that a batch removed last. Of the two, whichever comes
-/// second tells whether an update of the app removed the names.
+/// A channel's record knows the version of its app, and the names that a batch removed last. Whichever comes second
+/// tells whether an update of the app removed the names.
 extension Channels {
     /// The longest time between an app's new version and the removals of its names.
     private static let window: Duration = .seconds(600)

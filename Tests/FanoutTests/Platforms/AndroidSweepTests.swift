@@ -1,4 +1,5 @@
 import Delivery
+import Foundation
 import LiveActivity
 import Store
 import TestSupport
@@ -180,8 +181,10 @@ import Testing
         #expect(ledger.byPlatform[.ios] == Outcomes(targets: 300, [.delivered: 300]))
     }
 
-    /// The event, the content state and the canonical id of each message that a device got.
-    private func messages(_ wire: TestWire, _ number: Int) throws -> [(event: String, home: Int, second: Int, id: String)] {
+    private typealias Message = (event: String, home: Int, second: Int, id: String)
+
+    /// The event, the content state, the second and the canonical id of each message that a device got.
+    private func messages(_ wire: TestWire, _ number: Int) throws -> [Message] {
         try wire.taken(number).map { text in
             func value(_ before: String, _ end: Character) -> String {
                 text.range(of: before).map { String(text[$0.upperBound...].prefix { $0 != end }) } ?? ""
@@ -201,10 +204,10 @@ import Testing
         try await fixture.track(0..<2, on: .apns)
         try await follow(fixture, 10..<12)
         let (apns, fcm) = (TestPlatform.apns.wire(), TestPlatform.fcm.wire())
-        func state(_ home: Int, type: String? = nil) -> AndroidContent {
+        @Sendable func state(_ home: Int, type: String? = nil) -> AndroidContent {
             AndroidContent(type: type, contentState: RawJSON(checked: #"{"home":\#(home)}"#))
         }
-        func told(_ token: PushToken) async throws -> Int64 {
+        @Sendable func told(_ token: PushToken) async throws -> Int64 {
             let at = nowMilliseconds()
             let registration = Registration(
                 channel: try channel(10), token: token, registeredAt: at,

@@ -1,8 +1,8 @@
 import LiveActivity
 import Store
 
-/// An update of an app clears its cards on Android. Airship's SDK then removes all names of the channel in one batch, as
-/// if their user had swiped the cards away. These names stay, and their cards are started again.
+/// An update of an app clears its cards on Android. Airship's SDK then removes all names of the channel in one batch,
+/// as if their user had swiped the cards away. These names stay, and their cards are started again.
 struct ClearedCards: CallGroup {
     private let store: Store
     private let registrations: RegistrationCalls
