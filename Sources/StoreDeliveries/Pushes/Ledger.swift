@@ -96,6 +96,8 @@ extension Ledger {
     /// The outcomes on each platform. Together they are the sum. Empty: the push was for one platform, the first.
     public var byPlatform: [Platform: Outcomes] {
         if platforms == [.ios], apart.isEmpty { return [:] }
+        // Late joiners are targets that a script counts without their platform.
+        if platforms.count == 1, let only = platforms.first, only.countsApart { return [only: outcomes] }
         var (found, rest) = ([Platform: Outcomes](), outcomes)
         for platform in Platform.all where platform.countsApart {
             var part = apart[platform] ?? Outcomes()
