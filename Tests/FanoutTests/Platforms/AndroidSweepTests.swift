@@ -177,6 +177,26 @@ import Testing
         #expect(kept.page.count == 1)
     }
 
+    /// The phones had a card when the start came, so it made no card whose report is still to come.
+    @Test func `an end is not for cards that begin after it, whatever was started before`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await follow(fixture, 10..<13)
+        let (apns, fcm) = (TestPlatform.apns.wire(), TestPlatform.fcm.wire())
+        let ledger = try await run(fixture, apns: apns, fcm: fcm) {
+            _ = try await fixture.finished(try await publish(fixture, .start, restarts: true))
+            _ = try await fixture.finished(try await publish(fixture, .end))
+            let again = try (10..<13).map { number in
+                Registration(
+                    channel: try channel(number), token: .ofChannel(on: .android), registeredAt: nowMilliseconds())
+            }
+            _ = try await fixture.store.registry.track(fixture.app, .activity(fixture.name), again)
+            return try await fixture.finished(try await publish(fixture))
+        }
+        #expect(ledger.targets == 3 && ledger.delivered == 3, "\(ledger)")
+        #expect(try await tokens(fixture) == 3)
+        #expect(try fcm.taken(10).count == 3)
+    }
+
     @Test func `a start goes to the start tokens of its type and to every address that does not follow`() async throws {
         let fixture = try await WorkerFixture.start()
         let starts = try (0..<300).map { number in
