@@ -69,6 +69,8 @@ struct Chaos: AsyncParsableCommand {
         if let upgrade {
             plan.disturbances = upgrade.disturbances(plan.milliseconds)
             (plan.apnsFaults, plan.broadcastFaults) = ([], [])
+            // The older release may not know Android.
+            plan.android = nil
         }
         if self.plan { return print(plan.lines.joined(separator: "\n")) }
         // Use a short path, because a unix socket's path has at most 107 bytes.

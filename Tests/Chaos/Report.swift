@@ -25,7 +25,7 @@ struct Report: Sendable {
             ("ms after which the last healthy phone had a state", Int(tally.latest)),
             ("late on the wire, of the killed and suspended", tally.late),
             ("workers that lost their work", tally.losses), ("leases that ran out", tally.leasesLost),
-        ]
+        ] + (tally.android?.numbers ?? [])
     }
 
     /// The table of faults, work and guarantees.

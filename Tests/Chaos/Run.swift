@@ -40,16 +40,19 @@ struct Run: Sendable {
             progress.phase("\(activity.plan.name): \(activity.plan.initial) channels begin to follow")
             try await activity.begin()
         }
+        let disturber = Disturber(fleet, log: log)
+        let android = AndroidRun(plan, gateways, disturber, clock, found)
+        try await android?.begin()
         clock.begin()
         log.note("everybody follows")
-        let disturber = Disturber(fleet, log: log)
-        try await live(fleet, pushes, activities, disturber, log)
-        return try await judge(fleet, gateways, pushes, activities, startTokens, disturber, clock)
+        try await live(fleet, pushes, activities, disturber, android, log)
+        return try await judge(fleet, gateways, pushes, activities, startTokens, disturber, android, clock)
     }
 
     /// Follows the plan, and then waits until all accepted work is settled.
     private func live(
-        _ fleet: Fleet, _ pushes: Pushes, _ activities: [Activity], _ disturber: Disturber, _ log: EventLog
+        _ fleet: Fleet, _ pushes: Pushes, _ activities: [Activity], _ disturber: Disturber, _ android: AndroidRun?,
+        _ log: EventLog
     ) async throws {
         await disturber.change(nil)
         let large = Set(plan.names.filter { $0.initial >= 1_000 }.map(\.index))
@@ -60,6 +63,7 @@ struct Run: Sendable {
             async let disturbed: Void = disturber.run(plan)
             await withDiscardingTaskGroup { group in
                 for activity in activities { group.addTask { await activity.live(disturber) } }
+                if let android { group.addTask { await android.live() } }
             }
             await disturbed
             log.announce("all is well again")
@@ -69,6 +73,7 @@ struct Run: Sendable {
             for push in left {
                 found.note(.ledgers, "\(push.title) never ended: \(push.ledger?.text ?? push.id)")
             }
+            try await android?.drain()
             watching.cancelAll()
         }
     }
@@ -96,16 +101,20 @@ struct Run: Sendable {
 
     private func judge(
         _ fleet: Fleet, _ gateways: Gateways, _ pushes: Pushes, _ activities: [Activity],
-        _ startTokens: StartTokens, _ disturber: Disturber, _ clock: Clock
+        _ startTokens: StartTokens, _ disturber: Disturber, _ android: AndroidRun?, _ clock: Clock
     ) async throws -> Outcome {
         progress.phase("judging")
         let record = try await Record.read(fleet.controlURL)
+        let leases = leasesLost
+        let ofAndroid = leases.filter { $0.contains { android?.pushes.find($0) != nil } }
         let judge = Judge(
             plan: plan, activities: activities, startTokens: startTokens, pushes: pushes.all, record: record,
-            interruptions: disturber.interruptions, wakes: disturber.wakes, leasesLost: leasesLost,
+            interruptions: disturber.interruptions, wakes: disturber.wakes,
+            leasesLost: leases.filter { !ofAndroid.contains($0) },
             controlURL: fleet.controlURL, found: found)
-        let tally = try await judge.judge()
-        let judged = pushes.all
+        var tally = try await judge.judge()
+        tally.android = try await android?.judge(ofAndroid)
+        let judged = pushes.all + (android?.pushes.all ?? [])
         let starter = Activity.forRegistryCheck(plan, gateways, pushes, clock, found)
         let registryCheck = RegistryCheck(
             activities: activities, starter: starter, startTokens: startTokens, gateways: gateways, pushes: pushes,

@@ -201,10 +201,23 @@ extension PageDelivery {
         let channels = page.entries.indices.filter { !page[route: $0].contains(.variant) }
             .map { Array(page.channel($0)) }
         let before = await ask { () async throws(StoreError) in
-            try await store.lateJoiners.expect(
-                app.key, lease.name, channels, startedBy: record.sequence, now: store.time.now())
+            let following = record.restarts ? try await followers(of: page) : []
+            let started = channels.filter { !following.contains($0) }
+            let notes = try await store.lateJoiners.expect(
+                app.key, lease.name, started, startedBy: record.sequence, now: store.time.now())
+            return zip(started, notes)
         }
-        return before.map { Dictionary(zip(channels, $0).compactMap { key, note in note.map { (key, $0) } }) { $1 } }
+        return before.map { Dictionary($0.compactMap { key, note in note.map { (key, $0) } }) { $1 } }
+    }
+
+    /// The channels of a page that have a card already and report no other one. On a platform where a channel has one
+    /// address, its device keeps its card when it gets a start, so a later registration is for a later card.
+    private func followers(of page: TokenPage) async throws(StoreError) -> Set<[UInt8]> {
+        let channels = page.entries.indices.filter { page.entries[$0].platform.hasOneAddress }
+            .map { Array(page.channel($0)) }
+        if channels.isEmpty { return [] }
+        let (found, _) = try await store.tokens.lookup(app.key, .activity(lease.name), channels)
+        return Set(found.entries.indices.map { Array(found.channel($0)) })
     }
 
     /// The page with the route `traced` for the entry whose exchanges are kept. No entry has it if the page has not the

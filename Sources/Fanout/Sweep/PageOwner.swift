@@ -77,7 +77,8 @@ extension PageOwner {
         // Before the page is settled, so that a final push has its whole trace.
         if let trace = details.trace { await keep(trace, of: page, besides: outcome.open, record) }
         let reports = answered.parts.map { context.report($0, page, app.key, record) }
-        let report = reports.dropFirst().reduce(into: reports[0]) { $0.add($1) }
+        var report = reports.dropFirst().reduce(into: reports[0]) { $0.add($1) }
+        await tryPresentAddresses(&report, page, record)
         context.addPageSpan(
             answered.isLate ? "late" : details.isRetry ? "retry" : "page", app.key, record, from: details.spanStart,
             tokens: page.count, report)
@@ -107,6 +108,20 @@ extension PageOwner {
             }
         }
         return report
+    }
+
+    /// Tries a dead address's entry again if its channel told a newer address meanwhile, because the channel follows
+    /// the name and would keep an old state. If Redis does not answer, the entry counts as failed.
+    private func tryPresentAddresses(_ report: inout PageReport, _ page: TokenPage, _ record: PushRecord) async {
+        let dead = report.deadAddresses(page)
+        if dead.isEmpty || record.event == .start { return }
+        let moved = await attempt { () async throws(StoreError) in try await store.tokens.moved(app.key, page, dead) }
+        for index in moved ?? [] {
+            let attempt = Attempt(
+                made: Int(page.entries[index].attempt), now: store.time.now(), deadline: record.deadline,
+                triesOnce: record.expiry == 0, backoff: context.options.retries, fraction: 0)
+            report.retry(index, attempt.again(after: .zero))
+        }
     }
 
     /// Opens or closes the circuits of the page's platforms. The run pauses once all of them are open.

@@ -123,6 +123,20 @@ struct PageReport {
         return page.entries.indices.lazy.filter { !others.contains($0) }
     }
 
+    /// Indices of the entries whose address is dead and is kept with the channel.
+    func deadAddresses(_ page: TokenPage) -> [Int] {
+        exceptions.filter { exception in
+            if case .dead = exception.decision { page.entries[exception.index].platform.hasOneAddress } else { false }
+        }.map(\.index)
+    }
+
+    /// Takes a retry in place of the entry's decision. Another decision changes nothing.
+    mutating func retry(_ index: Int, _ decision: Decision) {
+        guard case .retry = decision, let place = exceptions.firstIndex(where: { $0.index == index }) else { return }
+        exceptions[place].decision = decision
+        retries += 1
+    }
+
     private mutating func add(
         _ index: Int, _ decision: Decision, _ reason: String, _ attempt: Attempt, mayBeDuplicate: Bool = false
     ) {

@@ -123,6 +123,8 @@ extension Ledger {
     /// The outcomes on each platform. Together they are the sum. Empty: the push was for one platform, the first.
     public var byPlatform: [Platform: Outcomes] {
         if platforms == [.ios], apart.isEmpty { return [:] }
+        // Late joiners are targets that a script counts without their platform.
+        if platforms.count == 1, let only = platforms.first, only.countsApart { return [only: outcomes] }
         var (found, rest) = (Self.settled(apart, of: outcomes), outcomes)
         for part in found.values { rest -= part }
         for platform in platforms where platform.countsApart { found[platform] = found[platform] ?? Outcomes() }

@@ -35,6 +35,16 @@ extension Tokens {
         return (page, unreachable)
     }
 
+    /// The entries whose channel has told another address than the page has.
+    public func moved(
+        _ app: AppKey, _ page: TokenPage, _ indices: [Int]
+    ) async throws(StoreError) -> [Int] {
+        let followers = indices.map { ($0, page.entries[$0].platform, Array(page.channel($0))) }
+        return try await addresses(app, of: followers).compactMap { index, address in
+            if case .success(let present) = address, present != Array(page.token(index)) { index } else { nil }
+        }
+    }
+
     /// The addresses of followers, by their indices, on platforms where these are kept with the channels. One round
     /// trip for each such platform.
     func addresses(

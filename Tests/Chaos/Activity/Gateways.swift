@@ -24,10 +24,16 @@ final class Gateways: Sendable {
     private let repetitions = Atomic(0)
     private let next = Atomic(0)
 
-    init(urls: [String], log: EventLog) {
+    private let app: String
+
+    init(urls: [String], log: EventLog, app: String = Gateways.app) {
         self.urls = urls
         self.log = log
+        self.app = app
     }
+
+    /// The same gateways, for calls of another app.
+    func of(_ app: String) -> Gateways { Gateways(urls: urls, log: log, app: app) }
 
     /// How many requests were repeated.
     var repeated: Int { repetitions.load(ordering: .relaxed) }
@@ -65,7 +71,7 @@ final class Gateways: Sendable {
     private func request(
         _ method: String, _ url: String, _ body: String?, _ headers: [(String, String)], _ timeout: Duration
     ) -> HTTPRequest {
-        let basic = Data("\(Self.app):\(Self.masterSecret)".utf8).base64EncodedString()
+        let basic = Data("\(app):\(Self.masterSecret)".utf8).base64EncodedString()
         return HTTPRequest(
             method, url,
             headers: [("Authorization", "Basic " + basic), ("Content-Type", "application/json")] + headers,

@@ -9,6 +9,8 @@ struct Ledger: Sendable {
     /// Nil if the push was not for a broadcast channel.
     var broadcast: (state: String, attempts: Int)?
     var supersededBy: String?
+    /// The same fields by platform. Empty for a push that is for one platform.
+    var platforms: [String: [String: Int]] = [:]
     var text: String
 
     init?(_ answer: Gateways.Answer) {
@@ -20,6 +22,9 @@ struct Ledger: Sendable {
         if let part = json["broadcast"] as? [String: Any] {
             broadcast = (part["state"] as? String ?? "", part["attempts"] as? Int ?? 0)
         }
+        platforms = (json["platforms"] as? [String: [String: Any]] ?? [:]).mapValues {
+            $0.compactMapValues { $0 as? Int }
+        }
         supersededBy = json["superseded_by"] as? String
         text = String(decoding: answer.body, as: UTF8.self)
     }
@@ -28,5 +33,8 @@ struct Ledger: Sendable {
     /// The ledger of a cancelled push may be final before its sweep has noticed the cancellation.
     var isOver: Bool { isFinal && isExpanded && self["pending"] == 0 && broadcast?.state != "waiting" }
     var isFinal: Bool { !["scheduled", "queued", "sending"].contains(state) }
-    var addsUp: Bool { self["targets"] == Self.parts.reduce(0) { $0 + self[$1] } }
+    var addsUp: Bool { Self.addsUp(counts) && platforms.values.allSatisfy(Self.addsUp) }
+    private static func addsUp(_ counts: [String: Int]) -> Bool {
+        (counts["targets"] ?? 0) == parts.reduce(0) { $0 + (counts[$1] ?? 0) }
+    }
 }

@@ -25,11 +25,15 @@ extension Disturber {
     /// Sets the simulator's faults.
     ///
     /// Calls take turns, because an older call that arrives last would bring back what a newer one took away.
-    func applyFaults() async {
+    func applyFaults() async { await applyFaults("/faults") { $0.faults } }
+
+    /// Sets the faults of one of the two services.
+    /// - Parameter path: of the simulator's control interface
+    func applyFaults(_ path: String, _ faults: @escaping @Sendable (State) -> String) async {
         let turn = applying.withLock { last in
             let turn = Task { [last] in
                 await last?.value
-                await setFaults()
+                await setFaults(path, faults)
             }
             last = turn
             return turn
@@ -38,11 +42,11 @@ extension Disturber {
     }
 
     /// The simulator may be stopped, so this repeats until it answers.
-    private func setFaults() async {
+    private func setFaults(_ path: String, _ faults: @Sendable (State) -> String) async {
         for _ in 0..<100 {
-            let faults = state.withLock { $0.faults }
+            let faults = state.withLock { faults($0) }
             let request = HTTPRequest(
-                "POST", fleet.controlURL + "/faults", body: .bytes(Array(faults.utf8)), timeout: .seconds(2))
+                "POST", fleet.controlURL + path, body: .bytes(Array(faults.utf8)), timeout: .seconds(2))
             if let answer = try? await HTTPClient().send(request) {
                 if answer.status == 200 { return }
                 log.note("the simulator refused faults: \(String(decoding: answer.body, as: UTF8.self))")

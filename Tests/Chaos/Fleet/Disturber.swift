@@ -45,6 +45,7 @@ final class Disturber: Sendable {
         /// For each name: the beginnings of the tokens that APNs does not answer for.
         var silences: [Int: [String]] = [:]
         var busy: Set<Role> = []
+        var fcm = FCMState()
 
         /// The faults in the simulator's JSON.
         var faults: String {
@@ -197,7 +198,7 @@ final class Disturber: Sendable {
     private func workerPorts() -> Set<Int> {
         Set(
             (1...Plan.workers).flatMap {
-                PeerPorts.ports(of: fleet.program(.worker($0))?.pid ?? 0, to: fleet.simulatorPort)
+                PeerPorts.ports(of: fleet.program(.worker($0))?.pid ?? 0, to: fleet.pushPorts)
             })
     }
 
@@ -236,7 +237,7 @@ final class Disturber: Sendable {
         count(losesWork ? "\(role) killed or stopped for long" : "\(role) stopped for a moment or asked to end")
         let ports =
             role == .simulator
-            ? workerPorts() : Set(PeerPorts.ports(of: fleet.program(role)?.pid ?? 0, to: fleet.simulatorPort))
+            ? workerPorts() : Set(PeerPorts.ports(of: fleet.program(role)?.pid ?? 0, to: fleet.pushPorts))
         var interruption = Interruption(role: role, at: Clock.epoch, ports: ports, losesWork: losesWork)
         if case .server = role {
             let end = interruption.at + Int64(length)
@@ -244,7 +245,7 @@ final class Disturber: Sendable {
         }
         state.withLock { $0.interruptions.append(interruption) }
         let list = ports.sorted().map(String.init).joined(separator: " ")
-        log.note("\(role) has connections to APNs from \(list.isEmpty ? "nowhere" : list)")
+        log.note("\(role) has connections to APNs and FCM from \(list.isEmpty ? "nowhere" : list)")
     }
 
     private func count(_ what: String) { state.withLock { $0.counts[what, default: 0] += 1 } }

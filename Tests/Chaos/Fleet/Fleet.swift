@@ -38,10 +38,13 @@ final class Fleet: Sendable {
     /// The last requests of each token and of each broadcast channel that the simulator keeps.
     static let history = 200
 
-    let simulatorPort: Int
+    /// The simulator's ports for APNs and FCM.
+    let pushPorts: Set<Int>
     let controlURL: String
     let gatewayURLs: [String]
     let environment: [String: String]
+    /// The settings file of gateways and workers. Nil: the environment has the only app.
+    private let settings: String?
     let redis: RedisServers
     let roles: [Role]
     private let configuration: Configuration
@@ -78,7 +81,8 @@ final class Fleet: Sendable {
         try await eventually("the simulator listens") { simulator.out.hasSuffix("}\n") }
         let announced = try JSONSerialization.jsonObject(with: Data(simulator.out.utf8)) as? [String: String] ?? [:]
         controlURL = (announced["control_url"] ?? "") + "/simulator"
-        simulatorPort = announced["url"].flatMap { $0.split(separator: ":").last }.flatMap { Int($0) } ?? 0
+        pushPorts = Set(
+            ["url", "fcm_url"].compactMap { announced[$0]?.split(separator: ":").last.flatMap { Int($0) } })
         gatewayPorts = try (0..<Plan.gateways).map { _ in try freePort() }
         gatewayURLs = gatewayPorts.map { "http://127.0.0.1:\($0)" }
         environment = [
@@ -96,6 +100,11 @@ final class Fleet: Sendable {
             "LAMPLIGHTER_DELIVERY_MAX_PER_SECOND": "\(configuration.plan.cap ?? 0)",
             "LAMPLIGHTER_EVENTS_KEEP": configuration.plan.hasEvents ? "10000000" : "0",
         ].merging(redis.environment) { own, _ in own }
+        settings = try configuration.plan.android.map { _ in
+            let path = directory + "/lamplighter.yaml"
+            try AndroidRun.settings(announced).write(toFile: path, atomically: false, encoding: .utf8)
+            return path
+        }
         let actions = configuration.plan.actions
         let stepped =
             (actions.contains(.processClocks) ? roles.filter(\.isOurs) : [])
@@ -118,12 +127,14 @@ final class Fleet: Sendable {
 
     func program(_ role: Role) -> Program? { members.withLock { $0[role]?.program } }
 
+    private var files: [String] { settings.map { ["--config", $0] } ?? [] }
+
     private func command(_ role: Role) -> [String] {
         switch role {
         case .redis, .node, .server, .sentinel: redis.command(role)
         case .simulator: []
-        case .gateway(let number): [path(role), "serve", "--port", "\(gatewayPorts[number - 1])"]
-        case .worker: [path(role), "work", "--name", "\(role)"]
+        case .gateway(let number): [path(role), "serve", "--port", "\(gatewayPorts[number - 1])"] + files
+        case .worker: [path(role), "work", "--name", "\(role)"] + files
         }
     }
 

@@ -2,8 +2,8 @@ import Foundation
 
 /// Finds which process owns which connection. The simulator's record holds ports, and the kernel knows their process.
 enum PeerPorts {
-    /// The local ports of the process's TCP connections to the port `remote` of this machine.
-    static func ports(of process: Int32, to remote: Int) -> [Int] {
+    /// The local ports of the process's TCP connections to the ports `remote` of this machine.
+    static func ports(of process: Int32, to remote: Set<Int>) -> [Int] {
         let descriptors = "/proc/\(process)/fd"
         let inodes = Set(
             ((try? FileManager.default.contentsOfDirectory(atPath: descriptors)) ?? []).compactMap {
@@ -15,7 +15,9 @@ enum PeerPorts {
         let table = text("/proc/net/tcp")
         return table.split(separator: "\n").dropFirst().compactMap { line in
             let columns = line.split(separator: " ", omittingEmptySubsequences: true)
-            guard columns.count > 9, inodes.contains(columns[9]), port(columns[2]) == remote else { return nil }
+            guard columns.count > 9, inodes.contains(columns[9]), port(columns[2]).map(remote.contains) == true else {
+                return nil
+            }
             return port(columns[1])
         }
     }

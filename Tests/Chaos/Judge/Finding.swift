@@ -23,6 +23,8 @@ enum Finding: String, CaseIterable, Sendable {
     case atRest = "keys that should be gone at rest"
     case untold = "pushes whose end nobody was told"
     case keys = "idempotency keys that led elsewhere"
+    case seconds = "seconds of a name on Android that do not rise"
+    case accepted = "messages that FCM took and ledgers do not have, or the other way round"
     case ledgers = "ledgers that do not add up, or never ended"
     case duplicates = "duplicates beyond what deaths explain"
     case crashed = "processes that ended by themselves"

@@ -26,7 +26,7 @@ struct Record: Sendable {
         return record
     }
 
-    private static func get(_ url: String) async throws -> [UInt8] {
+    static func get(_ url: String) async throws -> [UInt8] {
         // The histories of all tokens may have hundreds of megabytes. The limit only ends a hang.
         let request = HTTPRequest("GET", url, timeout: .seconds(900))
         let response = try await HTTPClient().send(request, maximumBody: 1 << 30)

@@ -36,11 +36,12 @@ struct Tally: Sendable {
     /// The sum of all ledgers.
     var ledger: [String: Int] = [:]
     var states: [String: Int] = [:]
+    var android: AndroidJudge.Tally?
 
     init(_ record: Record) {
         requests = record.totals["requests"] ?? 0
         accepted = (record.totals["accepted"] ?? 0) + (record.totals["accepted_unanswered"] ?? 0)
         tokens = record.tokens.count
-        duplicates = record.totals["duplicates"] ?? 0
+        duplicates = record.tokens.values.reduce(0) { $0 + $1.duplicates }
     }
 }

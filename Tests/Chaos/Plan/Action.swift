@@ -36,6 +36,8 @@ enum Action: String, CaseIterable, Sendable {
     case redisClocks = "redis-clocks"
     /// In some runs the app has a cap: a few thousand tokens a second.
     case caps
+    /// Phones on Android, on names of their own and beside devices on iOS, and faults of FCM.
+    case android
     /// Names that begin with a combining character, or hold braces and percent signs.
     case names
 

@@ -52,6 +52,8 @@ extension Plan {
         if steps { disturbances += Self.redisClockSteps(milliseconds, seed, redis) }
         apnsFaults = Self.apnsFaults(milliseconds, seed)
         self.names = names.map(withVariants)
+        // A PUT of a channel has no time of its own, so its order needs a clock of Redis that does not step.
+        if actions.contains(.android), !steps { android = AndroidPlan(from: names.count + 1, milliseconds, seed) }
     }
 
     private static func sizes(_ largest: Int) -> [Int] {

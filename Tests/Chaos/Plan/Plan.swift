@@ -12,6 +12,8 @@ struct Plan: Sendable {
     var apnsFaults: [Planned<APNsFault>]
     /// Faults of broadcasts and of channel management, beside the others.
     var broadcastFaults: [Planned<APNsFault>] = []
+    /// Nil: no phone is on Android.
+    var android: AndroidPlan?
     /// Phones that APNs does not answer for.
     var silences: [Planned<Silence>] = []
     /// Ms after its 202 within which a healthy phone has a state. Faults of several seconds follow each other, retries
@@ -75,6 +77,7 @@ extension Plan {
                 if let end = stage.end { lines.append((end.at, "\(name.name): \(end.what)")) }
             }
         }
+        lines += android?.lines ?? []
         return lines.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }
             .map { Clock.stamp($0.element.at) + "  " + $0.element.text }
     }

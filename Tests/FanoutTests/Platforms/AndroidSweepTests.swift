@@ -116,6 +116,29 @@ import Testing
         #expect(ledger.byPlatform[.android] == Outcomes(targets: 3, [.delivered: 3]))
     }
 
+    /// The app tells a new address while the page is on its way, and FCM calls the old one dead.
+    @Test func `a dead address is no loss if the channel told a newer one meanwhile`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await follow(fixture, 10..<13)
+        let gate = Gate()
+        let fcm = TestPlatform.fcm.wire { number, _ in number == 11 ? .gone : .accepted }
+        let sender = HeldSender(sender: TestPlatform.fcm.sender(fcm), gate: gate)
+        let ledger = try await fixture.withWorker(senders: [TestPlatform.apns.sender(TestPlatform.apns.wire()), sender])
+        {
+            let id = try await publish(fixture, alert: false)
+            await gate.reached()
+            let newer = Registration(
+                channel: try channel(11), token: try TestPlatform.fcm.address(111), registeredAt: nowMilliseconds())
+            _ = try await fixture.store.registry.track(fixture.app, Self.place, [newer])
+            await gate.open()
+            return try await fixture.finished(id)
+        }
+        #expect(ledger.delivered == 3 && ledger.failed == 0 && ledger.retries == 1, "\(ledger)")
+        #expect(try fcm.taken(111).count == 1)
+        let kept = try await fixture.store.tokens.lookup(fixture.app, Self.place, [channel(11).stored])
+        #expect(kept.page.count == 1)
+    }
+
     @Test func `a push for one platform has no targets on the other`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<2, on: .apns)
@@ -153,6 +176,26 @@ import Testing
         // The addresses are for other names too.
         let kept = try await fixture.store.tokens.lookup(fixture.app, Self.place, [channel(10).stored])
         #expect(kept.page.count == 1)
+    }
+
+    /// The phones had a card when the start came, so it made no card whose report is still to come.
+    @Test func `an end is not for cards that begin after it, whatever was started before`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await follow(fixture, 10..<13)
+        let (apns, fcm) = (TestPlatform.apns.wire(), TestPlatform.fcm.wire())
+        let ledger = try await run(fixture, apns: apns, fcm: fcm) {
+            _ = try await fixture.finished(try await publish(fixture, .start, restarts: true))
+            _ = try await fixture.finished(try await publish(fixture, .end))
+            let again = try (10..<13).map { number in
+                Registration(
+                    channel: try channel(number), token: .ofChannel(on: .android), registeredAt: nowMilliseconds())
+            }
+            _ = try await fixture.store.registry.track(fixture.app, .activity(fixture.name), again)
+            return try await fixture.finished(try await publish(fixture))
+        }
+        #expect(ledger.targets == 3 && ledger.delivered == 3, "\(ledger)")
+        #expect(try await tokens(fixture) == 3)
+        #expect(try fcm.taken(10).count == 3)
     }
 
     @Test func `a start goes to the start tokens of its type and to every address that does not follow`() async throws {
@@ -288,9 +331,19 @@ import Testing
 /// Opens once, for all that wait.
 private actor Gate {
     private var isOpen = false
+    private var isReached = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
+    private var watching: [CheckedContinuation<Void, Never>] = []
+
+    /// Waits until somebody waits.
+    func reached() async {
+        if !isReached { await withCheckedContinuation { watching.append($0) } }
+    }
 
     func pass() async {
+        isReached = true
+        for one in watching { one.resume() }
+        watching = []
         if isOpen { return }
         await withCheckedContinuation { waiting.append($0) }
     }
