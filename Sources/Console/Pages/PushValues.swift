@@ -68,6 +68,7 @@ struct PushValues {
             "targets": Shown.approximate(whole, isGuess: expected != nil), "delivered": Shown.count(ledger.delivered),
             "broadcast": ledger.broadcast?.state, "said": said ?? false,
             "automatic": ledger.automatic == true ? true : nil, "second": Caller.second(ledger.by),
+            "isTest": ledger.test == true,
         ])
     }
 

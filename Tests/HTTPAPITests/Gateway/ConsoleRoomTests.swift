@@ -309,6 +309,8 @@ import Testing
             #expect(room.contains("&quot;home&quot;: 5") && !room.contains("&quot;home&quot;: 88"), "\(room)")
             #expect(room.contains("A test: ") && room.contains("devices with the tag gold"), "\(room)")
             #expect(room.contains("class=\"test\"") && room.contains("a test on one device"), "\(room)")
+            let rows = try await browser.get("/console/pushes").text
+            #expect(rows.matches(of: />a test</).count == 1, "\(rows)")
         }
     }
 
