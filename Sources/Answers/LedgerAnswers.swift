@@ -6,21 +6,29 @@ public struct PublisherAnswer: AnswerBody {
     public static var about: String? { "Who published it." }
     public let credential, address: String
     public let who, whoID: String?
+    public let second: SecondPersonAnswer?
     static var aboutWhoID: Shape {
         "The person's `sub` at the provider. It stays when the name changes, and others may have the same name."
     }
 
-    public init(credential: String, address: String, who: String?, whoID: String?) {
+    public init(
+        credential: String, address: String, who: String?, whoID: String?, second: SecondPersonAnswer? = nil
+    ) {
         (self.credential, self.address, self.who, self.whoID) = (credential, address, who, whoID)
+        self.second = second
     }
 
     public init(_ publisher: Publisher) {
         self.init(
-            credential: publisher.credential, address: publisher.address, who: publisher.who, whoID: publisher.whoID)
+            credential: publisher.credential, address: publisher.address, who: publisher.who, whoID: publisher.whoID,
+            second: publisher.second.map(SecondPersonAnswer.init))
     }
 
-    /// The caller, for people.
-    public var caller: String { Publisher.shown(credential, who) }
+    /// The caller, for people, with the second person.
+    public var caller: String {
+        Publisher.shown(credential, who)
+            + (second.map { ", second person \(Publisher.shown($0.credential, $0.who))" } ?? "")
+    }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == PublisherAnswer {
         credential = try fields(
@@ -29,6 +37,24 @@ public struct PublisherAnswer: AnswerBody {
         who = try fields.optional(
             "who", \.who, "The person, if the console knows: one who signed in with OpenID Connect.")
         whoID = try fields.optional("who_id", \.whoID, Self.aboutWhoID)
+        second = try fields.optional("second", \.second)
+    }
+}
+
+/// The second person, without whom a push does not go out.
+public struct SecondPersonAnswer: AnswerBody {
+    public static var about: String? { "The second person, who let it go out." }
+    public let credential: String
+    public let who, whoID: String?
+
+    public init(_ person: Publisher.Second) {
+        (credential, who, whoID) = (person.credential, person.who, person.whoID)
+    }
+
+    public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == SecondPersonAnswer {
+        credential = try fields("credential", \.credential, "`master`, or the id of a credential.")
+        who = try fields.optional("who", \.who, "The person, as of a publisher.")
+        whoID = try fields.optional("who_id", \.whoID, PublisherAnswer.aboutWhoID)
     }
 }
 

@@ -22,4 +22,16 @@ import Testing
         #expect(PushPriority(rawValue: 7) == nil)
         #expect(ActivityEvent(rawValue: "upd") == nil)
     }
+
+    @Test func `a publisher is stored with the second person, and read as it was`() throws {
+        var publisher = Publisher(credential: "shop", address: "2001:db8::1", who: "Ann B", whoID: "7 \u{FC}")
+        #expect(Publisher(stored: publisher.stored) == publisher)
+        for (who, id) in [("Bob + C", "a+b c"), ("Bob", nil), (nil, nil)] as [(String?, String?)] {
+            publisher.second = Publisher.Second(Publisher(credential: "oidc", address: "::1", who: who, whoID: id))
+            #expect(Publisher(stored: publisher.stored) == publisher, "\(publisher.stored)")
+        }
+        var plain = Publisher(credential: "master", address: "::1")
+        plain.second = Publisher.Second(Publisher(credential: "bob", address: "::2"))
+        #expect(plain.stored == "master ::1+bob" && Publisher(stored: plain.stored) == plain)
+    }
 }

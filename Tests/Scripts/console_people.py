@@ -42,8 +42,10 @@ class People(Live):
                 one.until("the form", lambda one=one: "Goals home" in one.text("#of-name"))
             browser.type("Goals home", "2")
             browser.until("the mark of the change", lambda: "was 1" in browser.text("#of-name"))
-            # The other one is faster, and sends the same field.
+            browser.type("Minute", "22")
+            # The other one is faster, and sends the same fields.
             phone.type("Goals home", "5")
+            phone.type("Minute", "21")
             phone.press("Publish")
             phone.until("the question", lambda: "1 : 0 → 5 : 0" in phone.text("main"))
             phone.press(phone.text("form .primary"))
@@ -53,8 +55,11 @@ class People(Live):
             browser.until("the push that waits", lambda: "goes to 20 phones" in browser.text("#soon"), 20)
             phone.press("Send now")
             browser.until("both values", lambda: "published" in browser.text("#moved") and "5" in browser.text("#moved"), 30)
-            if self.options.pictures:
-                browser.picture(f"{self.options.pictures}/two-moved.png")
+            browser.until("both members", lambda: "22" in browser.text("#moved") and "Take 21" in browser.text("#moved"))
+            self.look("two-moved")
+            browser.press("Take 21")
+            browser.until("the member that is left", lambda: "Goals home" in browser.text("#moved")
+                          and "Minute" not in browser.text("#moved"))
             browser.press("Send mine")
             browser.until("the question", lambda: "Send mine: 5 : 0 → 2 : 0 to 20 phones" in browser.text("main"))
             self.look("two-question")

@@ -42,12 +42,15 @@ struct HistoryCommand: AsyncParsableCommand {
             func told(_ title: String, _ count: @escaping (LedgerAnswer) -> Int?) -> Table.Listed<LedgerAnswer>? {
                 isTold ? .right(title, rank: 3) { count($0).map(Terminal.grouped) ?? "" } : nil
             }
+            // Only a list with a second person has the column of both people.
+            let hasSecond = page.pushes.contains { $0.by?.second != nil }
             return Table.list(
                 page.pushes, nothing: "no pushes", next: page.next, .time("ACCEPTED", \.createdAt),
                 .id("PUSH", \.pushID), .text("NAME", rank: name == nil ? 0 : 4, \.name),
                 .text("EVENT", rank: 2, \.event),
                 .text("STATE", \.stateText), .count("TARGETS", rank: 1, \.targets), .count("DELIVERED", \.delivered),
-                told("SHOWN", \.shown), told("ENDED", \.ended), told("DISMISSED", \.dismissed))
+                told("SHOWN", \.shown), told("ENDED", \.ended), told("DISMISSED", \.dismissed),
+                hasSecond ? .text("BY", rank: 3) { $0.by?.caller ?? "" } : nil)
         }
         guard isEmpty, let name, !gateway.json else { return }
         do {

@@ -35,7 +35,7 @@ extension LedgerAnswer {
             "push": pushID, "name": name,
             "event": "\(event)\(automatic == true ? ", automatic" : ""), priority \(priority)",
             "state": stateText + (supersededBy.map { " by \($0)" } ?? "") + (duration.map { " after \($0)" } ?? ""),
-            "broadcast": broadcast?.text,
+            "by": by.flatMap { $0.second == nil ? nil : $0.caller }, "broadcast": broadcast?.text,
         ])
         let counted = stale.flatMap { $0 > 0 ? Terminal.grouped($0) : nil }
         var counts = Table(

@@ -345,6 +345,12 @@ function compose(form) {
   };
   const soon = () => { clearTimeout(waiting); waiting = setTimeout(check, 350); };
 
+  // A start of a name whose type is known has that type, and an example of its attributes.
+  const start = (known) => {
+    const { attributes_type: type, attributes } = form.elements;
+    if (known && type.value === "") type.value = known.dataset.start;
+    if (known) attributes.placeholder = known.dataset.example;
+  };
   // Another name has other fields, another state and another room, and so has a name for which somebody published.
   const another = (page) => {
     const part = page.getElementById("of-name");
@@ -352,6 +358,7 @@ function compose(form) {
     if (part && !old.contains(document.activeElement)) {
       old.replaceWith(document.adoptNode(part));
       localTimes(part);
+      start(part.querySelector("[data-start]"));
       mark();
       toggle();
     }

@@ -74,6 +74,7 @@ enum ComposePage {
         if content == nil, let schedule = try? await scheduled(push, visit) {
             var copied = CopiedPush(schedule)
             copied.form["send_at"] = ""
+            copied.takeCondition()
             return copied
         }
         return CopiedPush(ledger, content)

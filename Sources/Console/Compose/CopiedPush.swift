@@ -47,6 +47,18 @@ struct CopiedPush {
         note(activity, known: Self.members)
     }
 
+    /// Takes the condition out of the options, because a form has one of its own: the push from which it was filled. A
+    /// push with a condition that holds no more is compared with what the cards show now, value by value.
+    mutating func takeCondition() {
+        guard let options = try? JSONDocument(form["options"]).root.object(), let after = options.text("after") else {
+            return
+        }
+        let others = options.members.filter { $0.key != "after" }.map { JSON.Member($0.key, JSON($0.value)) }
+        form["options"] = others.isEmpty ? "" : Self.lines(JSON.object(others)) ?? ""
+        guard after != "any" else { return }
+        (form["after"], form["base"], form["base_name"]) = (after, form["state"], form["name"])
+    }
+
     /// Makes it the present state of the name for the devices that a dead letter keeps. The push's own state is old by
     /// now, so Compose fills in the name's last state where no state is copied. A push that was stopped did not give
     /// its state to the name. So the name's last push keeps its own state.

@@ -28,6 +28,9 @@ struct NamePart {
             form["state"] = last.map { JSONLayout.lines($0) } ?? (compose.event == "end" ? "" : Self.nothing)
         }
         let fields = await SchemaFields.find(visit, compose, known: activity?.attributesType)
+        if compose.event == "start", form.text("attributes_type") == nil, let type = fields?.type {
+            form["attributes_type"] = type
+        }
         let fresh = Basis(standing, now: visit.now)
         let known = Basis(form)
         if isFilled {
@@ -46,6 +49,8 @@ struct NamePart {
             "state": form["state"], "filled": isFilled ? "yes" : "",
             "of": Self.subject(compose, standing, now: visit.now),
             "fields": fields?.shown(state, typed: form, wrong: wrong, before: before), "type": fields?.type,
+            "startType": compose.event == "start" ? form.text("attributes_type") : nil,
+            "attributesExample": fields?.attributes, "isHeld": fields?.holds(state) == true ? true : nil,
             "others": fields.flatMap { $0.others.isEmpty ? nil : $0.others.joined(separator: ", ") },
             "elsewhere": form.text("written_for").flatMap { haveSameBytes($0, compose.name) ? nil : $0 },
             "basis": (Basis.fields).map { ["name": $0, "value": form[$0]] as Values },

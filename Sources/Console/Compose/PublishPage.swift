@@ -11,7 +11,7 @@ enum PublishPage {
             draft.ask(now: visit.now)
             try await visit.keep(draft)
         }
-        let form = draft.form
+        var form = draft.form
         let check = await ComposeCheck(form, visit, counts: true)
         guard check.problem == nil, let reach = check.reach else {
             draft.problem = check.problem
@@ -23,6 +23,10 @@ enum PublishPage {
         let isChange = compose.schedule != nil
         let standing = await Standing(compose.name, visit, .present)
         let moved = time == nil && !isChange ? await Basis.warning(form, standing, visit) : nil
+        // Nothing is asked about, and the question shows the cards of now, so the publish comes after these.
+        if moved == nil, let basis = Basis(form), haveSameBytes(basis.name, standing.name) {
+            Basis(standing, now: visit.now).write(&form)
+        }
         let isMine = moved != nil || form["mine"] == "yes"
         let held = compose.held?.page ?? check.held
         let change = change(form, standing, visit.now)

@@ -21,10 +21,14 @@ struct SchemaFields {
     let type: String
     /// Members that no field can hold, such as objects and lists.
     let others: [String]
+    /// The members of a start's attributes, as an example. Nil: the schema does not say.
+    let attributes: String?
     private let fields: [Field]
 
-    /// - Parameter schema: a JSON Schema. Nil: it has no members that fields can hold.
-    init?(type: String, schema: JSONObject) {
+    /// - Parameters:
+    ///   - schema: a JSON Schema of the content state. Nil: it has no members that fields can hold.
+    ///   - attributes: a JSON Schema of the attributes
+    init?(type: String, schema: JSONObject, attributes: JSONObject? = nil) {
         let required = Set(schema.list("required").compactMap { try? $0.string() })
         fields = (schema.object("properties")?.members ?? []).prefix(Self.most).compactMap { key, value in
             guard let rules = try? value.object(), var field = Self.field(key, rules) else { return nil }
@@ -33,6 +37,9 @@ struct SchemaFields {
         }
         guard !fields.isEmpty else { return nil }
         self.type = type
+        let members = attributes?.object("properties")?.members.map(\.key) ?? []
+        self.attributes =
+            members.isEmpty ? nil : "{" + members.map { "\(JSON.string($0).text): …" }.joined(separator: ", ") + "}"
         let held = Set(fields.map(\.key))
         others = (schema.object("properties")?.members ?? []).map(\.0).filter { !held.contains($0) }
     }
@@ -80,6 +87,12 @@ struct SchemaFields {
                 "changed": was != nil && was != text ? true : nil,
             ])
         }
+    }
+
+    /// Whether fields hold all members of a state, so that nobody needs its JSON.
+    func holds(_ state: JSONValue?) -> Bool {
+        let keys = Set(fields.map(\.key))
+        return others.isEmpty && (try? state?.object())?.members.allSatisfy { keys.contains($0.key) } == true
     }
 
     /// The title of the field that holds a member.
@@ -131,9 +144,9 @@ struct SchemaFields {
         }
         guard let type = given ?? best(listing, compose.name),
             let document: [UInt8] = try? await visit.find("/api/schemas/\(Form.encoded(type))"),
-            let schema = try? JSONDocument(document).root.object().object("content_state")
+            let parts = try? JSONDocument(document).root.object(), let schema = parts.object("content_state")
         else { return nil }
-        return SchemaFields(type: type, schema: schema)
+        return SchemaFields(type: type, schema: schema, attributes: parts.object("attributes"))
     }
 
     private static func best(_ listing: SchemasAnswer, _ name: String) -> String? {

@@ -38,13 +38,14 @@ struct StatusStrip: Sendable {
         let pause = pauses.first { $0.name == nil }
         let told = alarms.filter { $0.known == nil }
         let isOneLine = isShort && told.count > 1
+        let lines = MenuEntry.ofFeatures.flatMap(\.waiting).compactMap { line -> Values? in
+            guard let count = state.waiting[line.place], count > 0 else { return nil }
+            return ["words": Shown.count(count, line.one, line.many), "path": line.place, "link": line.link]
+        }
         return values([
             "pause": pause.map { ["since": Shown.time($0.since, now: now) as Any] as Values },
             "noWorker": isWithoutWorker ? true : nil,
-            "lines": MenuEntry.ofFeatures.flatMap(\.waiting).compactMap { line -> Values? in
-                guard let count = state.waiting[line.place], count > 0 else { return nil }
-                return ["words": Shown.count(count, line.one, line.many), "path": line.place, "link": line.link]
-            },
+            "lines": lines, "hasLines": lines.isEmpty ? nil : true,
             "several": isOneLine
                 ? ["count": "\(told.count)", "kinds": told.map(\.title).joined(separator: ", ")] as Values
                 : nil,

@@ -7,7 +7,10 @@ enum AlarmsPage {
             return values([
                 "kind": alarm.title, "word": alarm.kind, "reason": alarm.plainReason,
                 "since": Shown.time(alarm.since, now: visit.now), "meaning": alarm.meaning, "ends": alarm.ends,
-                "page": page.map { ["path": $0.path, "title": $0.title] as Values }, "runbook": alarm.runbook,
+                "page": page.map { ["path": $0.path, "title": $0.title] as Values },
+                "runbook": Runbook.steps(alarm.runbook, alarm: alarm.kind).map {
+                    ["title": $0.title, "markup": $0.markup] as Values
+                },
                 "known": alarm.known.map { known in
                     values([
                         "by": Caller.text(known.credential, known.who), "byID": Caller.id(known.whoID),

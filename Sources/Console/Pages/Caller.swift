@@ -8,6 +8,16 @@ enum Caller {
         who == nil && credential == "master" ? "master secret" : Publisher.shown(credential, who)
     }
 
+    /// The publisher of a push, with the second person.
+    static func text(_ by: PublisherAnswer) -> String {
+        text(by.credential, by.who) + (second(by).map { ", second person \($0)" } ?? "")
+    }
+
+    /// The second person of a push. Nil: it had none.
+    static func second(_ by: PublisherAnswer?) -> String? {
+        (by?.second).map { text($0.credential, $0.who) }
+    }
+
     /// Whether somebody is the reader of the page: the same person, or the same credential.
     static func isReader(_ by: PublisherAnswer?, _ visit: Visit) -> Bool {
         guard let by else { return false }

@@ -56,16 +56,20 @@ enum HomePage {
 
     private static func now(_ visit: Visit, _ memory: Memory, isLive: Bool = false) async throws -> Values {
         let now = visit.now
-        let history: HistoryAnswer = try await visit.get("/api/pushes", query: "limit=\(mostPushes)")
-        let words = await SaidPush.words(history.pushes.map(\.pushID), visit, memory.contents)
-        var pushes = history.pushes.map {
+        let history: HistoryAnswer = try await visit.get("/api/pushes", query: "limit=\(Board.pushes)")
+        let (board, last) = (Board(history, now: now), history.pushes.prefix(mostPushes))
+        let said = Set(last.map(\.pushID) + board.newest.map(\.pushID))
+        let words = await SaidPush.words(said.sorted(), visit, memory.contents)
+        var pushes = last.map {
             PushValues(ledger: $0, now: isLive ? nil : now, said: words[$0.pushID])
         }
         for index in pushes.indices { pushes[index].expected = await visit.expected(pushes[index].ledger) }
         let standing = isLive ? await visit.strip(withQueue: true) : visit.standing
         guard let state = standing.state, let pauses = state.pauses else { throw ConsoleFailure.withoutRedis }
+        let rooms = board.values(words, isLive: isLive)
         if let prefix = visit.session.identity.namePrefix {
             return try await ofSomeNames(prefix, pauses, pushes, standing, visit, memory, isLive: isLive)
+                .merging(rooms) { $1 }
         }
         // A half of the state would look like a whole.
         guard let queue = state.queue, let workers = state.workers, let dead = state.deadLetters,
@@ -80,7 +84,7 @@ enum HomePage {
                 "rate": Shown.count(rate), "names": Shown.count(queue.names, "name", "names"),
                 "shards": Shown.count(queue.shards, "shard", "shards"), "retries": Shown.count(queue.retriesDue),
                 "queued": Shown.count(queue.names + queue.shards),
-                "alive": Shown.count(alive.count),
+                "alive": Shown.count(alive.count), "working": alive.isEmpty ? nil : true,
                 "tasks": Shown.count(alive.reduce(0) { $0 + $1.pending }, "task", "tasks"),
                 "redis": redis(state.answered),
                 "dead": Shown.count(dead), "hasDead": dead > 0 ? true : nil,
@@ -88,7 +92,8 @@ enum HomePage {
                 "pushes": pushes.map(\.row),
                 "hasPushes": pushes.isEmpty ? nil : true,
                 "mayPublish": visit.session.identity.scopes.opens(.publish) ? true : nil,
-            ])
+            ]
+        ).merging(rooms) { $1 }
     }
 
     /// Home of a credential for some names: only what the API tells it, and nothing of the deployment's queues.
@@ -140,6 +145,8 @@ enum HomePage {
             }
             return shown
         }
+        let away = standing.alarms.filter { ["credentials", "unreachable"].contains($0.kind) }.map(\.title)
+        all["apns"] = away.first
         all["hasPaused"] = pauses.isEmpty ? nil : true
         all["isPaused"] = pauses.contains { $0.name == nil } ? true : nil
         all["hasWorkers"] = workers.isEmpty ? nil : true

@@ -37,7 +37,7 @@ enum PushPage {
         shown["by"] = push.ledger.by.map { "\(Caller.text($0.credential, $0.who)) from \($0.address)" }
         shown["byID"] = Caller.id(push.ledger.by?.whoID)
         var facts: [Values] = []
-        for find in PushFact.ofFeatures { facts += await find(visit, id).map { $0.values(now: visit.now) } }
+        for find in PushFact.ofFeatures { facts += await find(visit, push.ledger).map { $0.values(now: visit.now) } }
         shown["facts"] = facts
         shown["what"] = Shown.capitalized(push.ledger.event)
         if let dead: DeadLetterAnswer = try await visit.find("/api/dead/\(Form.encoded(id))") {
@@ -224,15 +224,16 @@ enum PushPage {
         return visit.redirect(RoomPage.path(name) + Form.query(["sent": visit.parameter("push")]))
     }
 
-    /// Publishes at once what did not go out, because the name had a push that its sender did not see.
+    /// Asks about a push that did not go out, because the name had a push that its sender did not see. The question
+    /// compares it with the cards of now, and its button sends it at once.
     private static func sendMine(_ visit: Visit, _ id: String) async throws -> ConsoleResponse {
         let schedule: ScheduleAnswer = try await visit.get("/api/schedules/\(id)")
-        let copied = CopiedPush(schedule.push.object, at: nil, now: visit.now)
-        let push = try ComposeForm(copied.form, now: visit.now).push(after: "any", on: visit.platforms)
-        let answer = try AcceptedAnswer(await visit.call("POST", "/api/push", push, key: "console/mine/\(id)"))
-        let name = copied.form["name"]
-        if let held = HeldPage.of(answer.held) { return visit.redirect(held.path(answer.heldID ?? ""), held.notice) }
-        return visit.redirect(RoomPage.path(name) + Form.query(["sent": answer.pushIDs.first]))
+        var copied = CopiedPush(schedule.push.object, at: nil, now: visit.now)
+        copied.takeCondition()
+        var draft = Draft(id: Draft.newID(), form: copied.form)
+        draft.ask(now: visit.now)
+        try await visit.keep(draft)
+        return .redirect(draft.path("/console/compose/publish"))
     }
 
     private static func page(_ visit: Visit) -> String { "/console/pushes/\(Form.encoded(visit.parameter("push")))" }
@@ -240,7 +241,7 @@ enum PushPage {
 
 /// A fact that a feature knows of one push, for the page of the push.
 struct PushFact: Sendable {
-    typealias Finder = @Sendable (Visit, _ push: String) async -> [PushFact]
+    typealias Finder = @Sendable (Visit, LedgerAnswer) async -> [PushFact]
 
     let title, text: String
     /// The title of the text, such as the id of a person at the provider.

@@ -67,7 +67,8 @@ struct PushValues {
             "state": ledger.stateText, "mood": mood, "created": Shown.time(ledger.createdAt, now: now), "bar": bar,
             "targets": Shown.approximate(whole, isGuess: expected != nil), "delivered": Shown.count(ledger.delivered),
             "broadcast": ledger.broadcast?.state, "said": said ?? false,
-            "automatic": ledger.automatic == true ? true : nil,
+            "automatic": ledger.automatic == true ? true : nil, "second": Caller.second(ledger.by),
+            "isTest": ledger.test == true,
         ])
     }
 

@@ -71,6 +71,7 @@ extension Basis {
         case "mine": form["mine"] = "yes"
         default:
             guard let key = button.rest(behind: "take:") else { return false }
+            form["mine"] = ""
             var (state, basis) = (mine, Basis(form) ?? fresh)
             (state[key], basis.state[key]) = (fresh.state[key], fresh.state[key])
             form["state"] = state.text
@@ -78,6 +79,7 @@ extension Basis {
             basis.write(&form)
             return true
         }
+        if button != "mine" { form["mine"] = "" }
         fresh.write(&form)
         form["written_for"] = ""
         return true

@@ -38,6 +38,8 @@ enum RoomPage {
         status: Int = 200, standing known: Standing? = nil
     ) async throws -> ConsoleResponse {
         var form = draft.form
+        // Somebody may have published since a question of this draft, so what it decided then is over.
+        form["mine"] = ""
         let name = ComposeForm(form, now: visit.now).name
         let standing = if let known { known } else { await Standing(name, visit, .timeline) }
         let wrong = check.problem?.field
@@ -123,7 +125,8 @@ extension RoomPage {
     static func room(_ standing: Standing, _ visit: Visit, isLive: Bool = false) async -> Values {
         let now = isLive ? nil : visit.now
         let name = standing.name
-        let waiting = standing.waiting.map { waiting in
+        let open = standing.waiting.filter { !$0.isConflict || !$0.isOver(standing.shownState) }
+        let waiting = open.map { waiting in
             (
                 waiting,
                 waiting.shown(

@@ -54,7 +54,7 @@ struct SaidPush: Sendable {
 
     private static let atOnce = 8
 
-    var who: String? { ledger.by.map { Caller.text($0.credential, $0.who) } }
+    var who: String? { ledger.by.map { Caller.text($0) } }
     var path: String { "/console/pushes/\(ledger.pushID)" }
 
     /// The contents of the pushes of a page. A content never changes, so a live part reads each one once.

@@ -80,7 +80,7 @@ struct Standing: Sendable {
     /// The sender of the push that made the name what it is now, and its time, for the sentence about a change.
     func author(_ now: Int64) -> (who: String?, at: Int64?, event: String) {
         if let next = isNext(now) { return (next.who, next.due, next.event) }
-        let by = newest?.by.map { Caller.text($0.credential, $0.who) }
+        let by = newest?.by.map { Caller.text($0) }
         return (by, newest.flatMap { TimeText.parse($0.acceptedAt) }, newest?.event ?? "update")
     }
 }

@@ -60,6 +60,12 @@ struct WaitingPush: Sendable {
 
     private static let mostChanges = 4
 
+    /// Whether the cards show all that it says, so that there is nothing to decide any more.
+    func isOver(_ standing: JSONValue?) -> Bool {
+        guard event == "update", let standing, let state else { return false }
+        return StateText(state).changes(from: StateText(standing)).isEmpty
+    }
+
     /// The members that it would change: `home 1 → 2, minute 52 → 53`. Nil: none, or nobody knows.
     private func changes(from before: JSONValue?) -> String? {
         guard let before, let state else { return nil }
@@ -85,8 +91,9 @@ struct WaitingPush: Sendable {
             "alert": alert.flatMap(Card.alertTitle), "who": who, "whoID": whoID, "word": word, "page": page,
             "audience": push.object?["audience"].flatMap { isForEveryone ? nil : AudienceText.text($0, of: event) },
             "phones": count.map { Shown.count($0, "phone", "phones") }, "actions": actions.map(\.shown),
-            "changes": isHeld ? changes(from: before) : nil,
-            "isConflict": isConflict ? true : nil, "whole": "\(whole)",
+            "changes": isHeld || isConflict ? changes(from: before) : nil,
+            "isConflict": isConflict ? true : nil, "stands": isConflict ? before.flatMap(Card.headline) : nil,
+            "whole": "\(whole)",
             "left": "\(min(whole, max(0, ((due ?? 0) - (now ?? 0) + 999) / 1_000)))",
         ])
     }
@@ -142,7 +149,7 @@ struct WaitingPush: Sendable {
         let id = schedule.pushIDs.first ?? ""
         let ledger: LedgerAnswer? = try? await visit.find("/api/push/\(Form.encoded(id))")
         return WaitingPush(
-            id: id, due: due, push: schedule.push, who: ledger?.by.map { Caller.text($0.credential, $0.who) },
+            id: id, due: due, push: schedule.push, who: ledger?.by.map { Caller.text($0) },
             whoID: Caller.id(ledger?.by?.whoID), word: "scheduled", page: "/console/pushes/\(id)")
     }
 

@@ -52,6 +52,26 @@ extension Schedules {
             .compactMap { UUIDBytes(bytes: $0).map(PushID.init) }
     }
 
+    /// Who made the last schedules that were not sent, because their names had a push that the sender did not see, and
+    /// when each failed (epoch ms).
+    /// - Parameter last: how many finished schedules are looked at
+    public func conflicts(_ app: AppKey, last: Int) async throws(StoreError) -> [(by: Publisher, at: Int64)] {
+        let fields: [RedisArgument] = ["reason", "by", "finished"]
+        let replies = try await redis.run(
+            finishedIDs(app, last: last - 1).map { RedisCommand("HMGET", keys.schedule(app, $0), fields) })
+        var found: [(by: Publisher, at: Int64)] = []
+        for reply in replies {
+            let (reason, by, at) = try reply.values(
+                .optionalString("reason"), .optionalString("by"), .optionalNumber("finished"))
+            guard reason == AcceptanceRefusal.conflictWord, let at, let by = by.flatMap({ Publisher(stored: $0) })
+            else {
+                continue
+            }
+            found.append((by, Int64(at)))
+        }
+        return found
+    }
+
     private func over(
         _ app: AppKey, namesFrom prefix: String, _ start: PushID?, _ limit: Int
     ) async throws(StoreError) -> (schedules: [Schedule], total: Int, next: PushID?) {

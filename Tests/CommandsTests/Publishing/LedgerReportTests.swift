@@ -42,6 +42,16 @@ import Testing
         }
     }
 
+    @Test func `a push that a second person let go out names both people`() {
+        var push = ledger(targets: 1, delivered: 1)
+        var publisher = Publisher(credential: "ann", address: "::1")
+        push.by = PublisherAnswer(publisher)
+        #expect(!push.lines.contains { $0.contains("ann") })
+        publisher.second = Publisher.Second(Publisher(credential: "oidc", address: "::2", who: "Bob"))
+        push.by = PublisherAnswer(publisher)
+        #expect(push.lines.contains { $0.contains("ann, second person Bob (oidc)") }, "\(push.lines)")
+    }
+
     /// `--fail-below 0` is the word of a script for which nobody is enough.
     @Test func `a push that reached nobody fails its command`() throws {
         let none = try #require(Percent(argument: "0"))

@@ -387,7 +387,9 @@ import Testing
                 #expect(page.contains("No worker has been seen"))
             }
             let alarms = try await browser.get("/console/alarms").text
-            #expect(alarms.contains("Decide in Dead letters") && alarms.contains("LamplighterExpired"), "\(alarms)")
+            #expect(
+                alarms.contains("Decide in Dead letters") && alarms.contains("<code>lamplighter dead drop</code>"),
+                "\(alarms)")
             let known: KeyValuePairs = ["csrf": token, "kind": "expired", "to": "known"]
             #expect(try await browser.post("/console/alarms", known).status == 303)
             let names = try await browser.get("/console/names").text

@@ -46,7 +46,11 @@ import Testing
         try await GatewayFixture.run { gateway in
             try await gateway.follow("match-1")
             let app = try gateway.app
-            for kind in Alarm.Kind.all { try await gateway.store.alarms.raise(app, kind, "r") }
+            for kind in Alarm.Kind.all {
+                try await gateway.store.alarms.raise(app, kind, "r")
+                let steps = Runbook.steps(kind.runbook, alarm: kind.rawValue)
+                #expect(steps.contains { $0.title == "Do" && !$0.markup.isEmpty }, "\(kind.rawValue): \(steps)")
+            }
             let reply = try await gateway.send("GET", "/api/activities/match-1/channels/c")
             let reasons = try reply.object.required("reasons").array().map { try $0.object().required("text").string() }
             #expect(

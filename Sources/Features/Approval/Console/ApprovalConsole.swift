@@ -33,18 +33,23 @@ extension MenuEntry {
             StripLine(
                 place: "/console/proposals?state=mine", one: "of your requests has an answer",
                 many: "of your requests have an answer", link: "Read it"),
+            StripLine(
+                place: "/console/proposals?state=mine#conflict",
+                one: "of your publishes did not go out, because somebody published before it",
+                many: "of your publishes did not go out, because somebody published before them", link: "Look at it"),
         ])
 }
 
 extension PushFact {
-    /// The person who approved a push. The push has the id of its proposal.
+    /// The person who approved a push. The first push of a proposal has its id.
     static let approval: Finder = { visit, push in
-        let found: ProposalAnswer? = try? await visit.find("/api/proposals/\(Form.encoded(push))")
-        guard let found, found.state == "published", let by = found.decidedBy else { return [] }
+        guard let by = push.by?.second else { return [] }
+        let found: ProposalAnswer? = try? await visit.find("/api/proposals/\(Form.encoded(push.pushID))")
         return [
             PushFact(
                 title: "approved by", text: Caller.text(by.credential, by.who), hint: Caller.id(by.whoID),
-                path: ProposalsPage.path(found.id), at: found.decidedAt.flatMap { TimeText.parse($0) })
+                path: found.map { ProposalsPage.path($0.id) } ?? "/console/proposals?state=over",
+                at: found?.decidedAt.flatMap { TimeText.parse($0) })
         ]
     }
 }
@@ -106,7 +111,9 @@ extension HeldPage {
         test: "The test send waits for a second person too.", path: ProposalsPage.path,
         copied: { place, visit in
             let proposal = try await ProposalsPage.proposal(String(place.prefix { $0 != "/" }), visit)
-            return CopiedPush(proposal.first?.object, at: proposal.time, now: visit.now)
+            var copied = CopiedPush(proposal.first?.object, at: proposal.time, now: visit.now)
+            if proposal.time == nil { copied.takeCondition() }
+            return copied
         },
         change: { place, push, time, visit in
             // `ID/REQUEST`, as the page of the proposal wrote it.

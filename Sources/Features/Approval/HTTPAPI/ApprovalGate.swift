@@ -12,11 +12,24 @@ extension WaitingCount {
         },
         WaitingCount(place: "/console/proposals?state=mine") { store, reader, _ throws(StoreError) in
             guard reader.scopes.mustPropose else { return 0 }
-            let identity = Proposal.Person.identity(
-                reader.credentialID ?? Credential.master.id, whoID: reader.person?.subject)
-            return try await store.proposals.unread(reader.app, askedBy: identity)
+            return try await store.proposals.unread(reader.app, askedBy: identity(reader)).count
+        },
+        WaitingCount(place: "/console/proposals?state=mine#conflict") { store, reader, _ throws(StoreError) in
+            guard reader.scopes.opens(.publish) else { return 0 }
+            let own = try await store.schedules.conflicts(reader.app, last: lookedAt).filter {
+                Proposal.Person.identity($0.by.credential, whoID: $0.by.whoID) == identity(reader)
+            }
+            if own.isEmpty { return 0 }
+            let readAt = try await store.proposals.unread(reader.app, askedBy: identity(reader)).readAt
+            return own.count { $0.at > readAt }
         },
     ]
+    /// So many finished schedules are looked at for conflicts: each page and each live part does so.
+    private static let lookedAt = 20
+
+    private static func identity(_ reader: ConsoleIdentity) -> String {
+        Proposal.Person.identity(reader.credentialID ?? Credential.master.id, whoID: reader.person?.subject)
+    }
 }
 
 extension PublishGate {

@@ -49,9 +49,11 @@ extension Call {
 
     /// The call that the person who asked for a proposal would make now. The names were checked when it was proposed.
     init(publishing proposal: Proposal, of app: GatewayApp, operation: String, now: Int64) {
+        var publisher = proposal.asker.publisher
+        publisher.second = proposal.decision.map { Publisher.Second($0.by.publisher) }
         self.init(
             operation: operation, parameters: [:], query: [:], headers: HTTPFields(), origin: "", app: app,
-            tokens: SDKTokens(app: app), credential: .master, caller: proposal.asker.publisher,
+            tokens: SDKTokens(app: app), credential: .master, caller: publisher,
             body: IncomingBody(whole: proposal.body), now: now)
     }
 }

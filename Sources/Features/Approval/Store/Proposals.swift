@@ -218,15 +218,29 @@ extension Proposals {
         return (Array(sorted.prefix(limit)), sorted.count)
     }
 
-    /// How many proposals of a person are over without the person having read so.
-    public func unread(_ app: AppKey, askedBy identity: String) async throws(StoreError) -> Int {
-        try await redis.run("ZCARD", keys.unreadProposals(app, of: identity)).integer()
+    /// Of a person: how many proposals are over without the person having read so, and when the person read last (epoch
+    /// ms; 0: nobody knows).
+    public func unread(_ app: AppKey, askedBy identity: String) async throws(StoreError) -> (count: Int, readAt: Int64)
+    {
+        let key = keys.unreadProposals(app, of: identity)
+        let (count, read) = try await redis.run([
+            RedisCommand("ZCARD", key), RedisCommand("ZSCORE", key, Self.readMark),
+        ]).values(.integer("unread"), .optionalString("read"))
+        return (read == nil ? count : count - 1, read.flatMap { Double($0) }.flatMap { Int64(exactly: $0) } ?? 0)
     }
 
     /// Notes that a person has read the outcome of all proposals that were over at this time.
     public func markRead(_ app: AppKey, askedBy identity: String, now: Int64) async throws(StoreError) {
-        try await redis.run("ZREMRANGEBYSCORE", keys.unreadProposals(app, of: identity), "-inf", .int(now))
+        let key = keys.unreadProposals(app, of: identity)
+        try await redis.run([
+            RedisCommand("ZREMRANGEBYSCORE", key, "-inf", .int(now)),
+            RedisCommand("ZADD", key, .int(now), Self.readMark),
+            RedisCommand("PEXPIRE", key, .int(keys.retention)),
+        ])
     }
+
+    /// The member of that list whose score is the time of the last reading.
+    private static let readMark: RedisArgument = "read"
 
     private func entries(_ app: AppKey, isOver: Bool, now: Int64) async throws(StoreError) -> [Entry] {
         let reply =

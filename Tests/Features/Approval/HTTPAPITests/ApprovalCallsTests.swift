@@ -50,6 +50,22 @@ import Testing
         }
     }
 
+    @Test func `each push of a proposal names both people, also one that waits for its time`() async throws {
+        try await Desk.run { desk in
+            let both = "[\(Desk.push("end")),\(Desk.push("end").replacing("match-1", with: "match-2"))]"
+            let asked = try await desk.send("POST", "/api/push", both, desk.ann)
+            let ids = try asked.strings("push_ids")
+            #expect(ids.count == 2, "\(asked.text)")
+            #expect(try await desk.decide("approve", asked.string("held_id"), desk.bob).status == 200)
+            let planned = try await desk.send("POST", "/api/schedules", Desk.schedule("end"), desk.ann)
+            #expect(try await desk.decide("approve", planned.string("held_id"), desk.bob).status == 200)
+            for id in try ids + planned.strings("schedule_ids") {
+                let by = try await desk.send("GET", "/api/push/\(id)").object.object("by")
+                #expect(by?.text("credential") == "ann" && by?.object("second")?.text("credential") == "bob", "\(id)")
+            }
+        }
+    }
+
     @Test func `those with publish and the master secret publish as ever`() async throws {
         try await Desk.run { desk in
             for user in [desk.feed, Desk.master] {

@@ -308,6 +308,11 @@ import Testing
             #expect(approved.header("location") == "/console/names/match-1?notice=approved", "\(approved.text)")
             let push = try await ann.get("/console/pushes/\(id)").text
             #expect(push.contains("<dt>approved by</dt>") && push.contains(">bob</a>"), "\(push)")
+            for place in ["/console", "/console/pushes"] {
+                let rows = try await ann.get(place).text
+                #expect(rows.contains("second person bob</span>"), "\(rows)")
+            }
+            #expect(try await ann.get("/console/names/match-1").text.contains("by ann, second person bob"))
             let list = try await bob.get("/console/proposals?state=over").text
             #expect(list.contains("2 : 0"), "\(list)")
         }
