@@ -68,7 +68,7 @@ import Testing
             }
             let removal = TokenRemoval(
                 channel: try ChannelID("dead").stored, token: try AndroidAddress(.token, Self.token).stored,
-                deadSince: gateway.store.time.now() + 1_000, reason: "UNREGISTERED",
+                deadSince: nil, reason: "NOT_FOUND",
                 attributesType: TokenPlace.addressesType(.android), platform: .android)
             let removed = try await gateway.store.registry.prune(
                 try gateway.app, .addresses(on: .android), [removal])
