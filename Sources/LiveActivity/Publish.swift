@@ -41,7 +41,9 @@ public struct Publish: Sendable, Hashable {
     public static let maximumTokenPayload = 4_096
 
     /// Whether the push also goes to the name's broadcast channel. That knows no audience and starts no activities.
-    public var isForBroadcast: Bool { audience == .all && event != .start && android?.isAlone != true }
+    public var isForBroadcast: Bool {
+        (audience == .all || audience == .platform(.ios)) && event != .start && android?.isAlone != true
+    }
 
     /// The platforms whose devices it is for.
     public var platforms: Set<Platform> { android.map { $0.isAlone ? [.android] : [.ios, .android] } ?? [.ios] }

@@ -20,14 +20,14 @@ public struct Following: Sendable, Hashable {
 }
 
 extension Store {
-    /// The names that a channel follows on a platform.
+    /// The names that a channel follows on a platform, with the tokens as the names keep them.
     public func names(
         _ app: AppKey, followedBy channel: ChannelID, on platform: Platform
-    ) async throws(StoreError) -> Set<ActivityName> {
-        var names: Set<ActivityName> = []
+    ) async throws(StoreError) -> [ActivityName: [UInt8]] {
+        var names: [ActivityName: [UInt8]] = [:]
         for case .activity(let name) in try await followings.places(app, channel.stored) {
             let (page, _) = try await tokens.lookup(app, .activity(name), [channel.stored])
-            if page.entries.first?.platform == platform { names.insert(name) }
+            if page.entries.first?.platform == platform { names[name] = Array(page.token(0)) }
         }
         return names
     }

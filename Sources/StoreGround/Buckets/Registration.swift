@@ -13,6 +13,9 @@ public struct Registration: Sendable, Hashable {
     public var frequentPushesEnabled: Bool?
     /// The channel gets the state that was published before, if it begins to follow with this registration.
     public var wantsState: Bool
+    /// The address that is kept with the channel is another one. A channel that follows gets the newest state again,
+    /// because it may have gone to no device before.
+    public var isMoved = false
     /// 30 days.
     public static let mostAhead: Int64 = 30 * 86_400_000
 

@@ -24,6 +24,11 @@ extension Channels {
         try await cleared(app, channel, version: "", names: names)
     }
 
+    /// The channel follows another name, or its user has swiped some cards away.
+    public func forgetCleared(_ app: AppKey, _ channel: ChannelID) async throws(StoreError) {
+        try await redis.run("HDEL", keys.channel(app, channel), "cleared")
+    }
+
     /// Notes that the names are registered again which a new version had removed.
     public func backAgain(_ app: AppKey, _ channel: ChannelID) async throws(StoreError) {
         _ = try await cleared(app, channel, version: "", names: [])

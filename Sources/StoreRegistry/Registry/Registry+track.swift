@@ -52,7 +52,8 @@ extension Registry {
             return record.map {
                 EncodedRegistration(
                     position: position, channel: channel, hash: key.hash(channel), record: $0,
-                    flags: (registration.wantsState ? 1 : 0) + (atArrival == nil ? 0 : 2))
+                    flags: (registration.wantsState ? 1 : 0) + (atArrival == nil ? 0 : 2)
+                        + (registration.isMoved ? 4 : 0))
             }
         }
         var results = [RegistrationResult](repeating: .stale, count: registrations.count)

@@ -145,6 +145,41 @@ import Testing
         #expect(left["tokens"] as? Int == 8, "\(left)")
     }
 
+    @Test func `a phone whose address comes back, or is another one, gets the newest state`() async throws {
+        let deployment = try await Deployment.start(platforms: Self.both)
+        let worker = try await deployment.worker("one")
+        defer { worker.kill() }
+        try await follow(deployment, "match-42", ios: 1, android: 0..<3)
+        let start = try await deployment.published(
+            "match-42",
+            [
+                "--event", "start", "--platforms", "android", "--type", "match", "--content-state", #"{"home":0}"#,
+                "--restart",
+            ])
+        #expect(start["delivered"] == 3, "\(start.fields)")
+        func put(_ rest: String) async throws {
+            let answer = try await deployment.call(
+                "PUT", "\(deployment.gatewayURL)/api/channels/android-0",
+                body: #"{"channel":{"device_type":"android"\#(rest)}}"#)
+            #expect(answer.status == 200, "\(answer.text)")
+        }
+        try await put("")
+        let update = try await deployment.published(
+            "match-42", ["--content-state", #"{"home":1}"#, "--platforms", "ios,android"])
+        #expect(update["delivered"] == 3 && update.errors["NoAddress"] == 1, "\(update.fields)")
+        try await put(#","push_address":"\#(address(0))""#)
+        try await eventually("the phone has the state that it missed") {
+            state(try await card(deployment, 0, "match-42")) == 1
+        }
+        // A new address is another phone to the simulator, without a card: the state came as an update.
+        try await put(#","push_address":"\#(address(77))""#)
+        try await eventually("the new address got the state") {
+            let phone = try await deployment.call(
+                "GET", deployment.controlURL + "/simulator/fcm/tokens/" + address(77), user: nil)
+            return phone.json["accepted"] as? Int == 1
+        }
+    }
+
     private func version(_ version: String, _ deployment: Deployment, _ number: Int) async throws {
         let answer = try await deployment.call(
             "PUT", "\(deployment.gatewayURL)/api/channels/android-\(number)",

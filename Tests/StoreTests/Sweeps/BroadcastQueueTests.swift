@@ -30,11 +30,13 @@ import Testing
     }
 
     /// Alerts or updates for all, swept at once, so that only their broadcast is left.
-    private func swept(_ fixture: PushFixture, alerts: Bool = true, expiries: [Int]) async throws -> [PushID] {
+    private func swept(_ fixture: PushFixture, alerts: Bool = true, _ audience: Audience = .all, expiries: [Int]) async throws
+        -> [PushID]
+    {
         var ids: [PushID] = []
         for expiry in expiries {
             let publish = Publish(
-                name: name, event: .update, audience: .all, contentState: RawJSON(checked: "{}"),
+                name: name, event: .update, audience: audience, contentState: RawJSON(checked: "{}"),
                 alert: alerts ? RawJSON(checked: #"{"title":"t"}"#) : nil,
                 options: PublishOptions(expiry: expiry))
             let id = PushID.random()
@@ -49,6 +51,20 @@ import Testing
 
     private func seconds(_ fixture: PushFixture) async throws -> Int {
         try Int(await fixture.store.redis.send(RedisCommand("TIME", near: Keyspace.queue))[0].string()) ?? 0
+    }
+
+    /// In an app with both platforms, a push for iOS alone has iOS as its audience.
+    @Test func `a push for iOS goes to the channel, one for some devices does not`() async throws {
+        let fixture = try await PushFixture.start()
+        try await want(fixture)
+        let expiry = try await seconds(fixture) + 600
+        for (audience, state) in [
+            (Audience.platform(.ios), PushBroadcast.State.waiting), (.platform(.android), nil),
+            (.tag("red", group: "device"), nil),
+        ] {
+            let id = try await swept(fixture, audience, expiries: [expiry])[0]
+            #expect(try await fixture.ledger(id).broadcast?.state == state)
+        }
     }
 
     @Test func `a channel that is never made holds no push past its expiry`() async throws {

@@ -3,10 +3,10 @@ import Store
 
 /// The addresses of channels, on platforms where an install has one for all names.
 struct AddressBook: CallGroup {
-    private let tokens: Tokens
+    private let store: Store
     private let registrations: RegistrationCalls
 
-    init(_ parts: GatewayParts) { (tokens, registrations) = (parts.store.tokens, RegistrationCalls(parts)) }
+    init(_ parts: GatewayParts) { (store, registrations) = (parts.store, RegistrationCalls(parts)) }
 
     /// A channel's address, by its registration.
     struct Word: Sendable {
@@ -27,10 +27,10 @@ struct AddressBook: CallGroup {
     func note(_ words: [Word], on platform: Platform, _ app: GatewayApp) async throws -> [Int] {
         if words.isEmpty { return [] }
         let place = TokenPlace.addresses(on: platform)
-        let (page, _) = try await tokens.lookup(app.key, place, words.map(\.channel.stored))
+        let (page, _) = try await store.tokens.lookup(app.key, place, words.map(\.channel.stored))
         var known: [ArraySlice<UInt8>: Int] = [:]
         for index in 0..<page.count { known[page.channel(index)] = index }
-        var (changes, missing): ([Registration], [Int]) = ([], [])
+        var (changes, moved, missing): ([Registration], [ChannelID], [Int]) = ([], [], [])
         for (position, word) in words.enumerated() {
             let index = known[word.channel.stored[...]]
             let before = index.map { (token: Array(page.token($0)), isSilent: page.entries[$0].isInfrequent) }
@@ -41,19 +41,36 @@ struct AddressBook: CallGroup {
             }
             let isSilent = word.showsNotifications.map { !$0 } ?? before?.isSilent ?? false
             if let before, isFresh, before == (token.bytes, isSilent) { continue }
+            // Of many channels at once, those without an address are most likely new.
+            let isBack = before.map { $0.token != token.bytes || $0.isSilent } ?? (words.count == 1)
+            if isBack, !isSilent { moved.append(word.channel) }
             changes.append(
                 Registration(
                     channel: word.channel, token: token, registeredAt: word.at,
                     frequentPushesEnabled: isSilent ? false : nil))
         }
         _ = try await registrations.register(changes, in: place, app)
+        for channel in moved { try await repeatStates(channel, on: platform, app) }
         return missing
+    }
+
+    /// Lets the newest state of each name of a channel go to the channel's present address. States that went to the one
+    /// before may have reached no device, and none was sent while the channel had no address.
+    private func repeatStates(_ channel: ChannelID, on platform: Platform, _ app: GatewayApp) async throws {
+        for (name, token) in try await store.names(app.key, followedBy: channel, on: platform) {
+            let isWithoutCard = token == PushToken.withoutCard
+            var registration = Registration(
+                channel: channel, token: isWithoutCard ? .withoutCard(on: platform) : .ofChannel(on: platform),
+                registeredAt: store.time.now(), wantsState: true)
+            registration.isMoved = true
+            _ = try await registrations.register(registration, in: .activity(name), app)
+        }
     }
 
     /// The channel has no address any more. Its names stay, and wait for the next one.
     func suspend(_ channel: ChannelID, on platform: Platform, at time: Int64, _ app: GatewayApp) async throws {
         let place = TokenPlace.addresses(on: platform)
-        guard try await tokens.lookup(app.key, place, [channel.stored]).page.count > 0 else { return }
+        guard try await store.tokens.lookup(app.key, place, [channel.stored]).page.count > 0 else { return }
         try await registrations.unregister([Untrack(channel: channel, removedAt: time)], from: place, app)
     }
 

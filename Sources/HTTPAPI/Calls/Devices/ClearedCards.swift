@@ -28,14 +28,22 @@ struct ClearedCards: CallGroup {
         }
         if removals.isEmpty { return [] }
         let following = try await store.names(app.key, followedBy: channel, on: .android)
-        let names = Self.names(removals, following: following)
-        if names.isEmpty { return [] }
-        return try await putBack(store.channels.noteCleared(names, app.key, channel), of: channel, app)
+        let names = Self.names(removals, following: Set(following.keys))
+        if names.isEmpty {
+            try await store.channels.forgetCleared(app.key, channel)
+            return []
+        }
+        let back = try await store.channels.noteCleared(names, app.key, channel)
+        return back.isEmpty ? [] : try await putBack(back, of: channel, app)
     }
 
     /// Notes the version of a channel's app, and puts the cards back that a batch removed shortly before.
     func note(version: String, of channel: ChannelID, _ app: GatewayApp) async throws {
-        _ = try await putBack(store.channels.note(version: version, app.key, channel), of: channel, app)
+        let names = try await store.channels.note(version: version, app.key, channel)
+        if names.isEmpty { return }
+        // The app may have begun a card since.
+        let following = try await store.names(app.key, followedBy: channel, on: .android)
+        _ = try await putBack(names.filter { following[$0] == nil }, of: channel, app)
     }
 
     private func putBack(
@@ -46,7 +54,7 @@ struct ClearedCards: CallGroup {
                 channel: channel, token: .withoutCard(on: .android), registeredAt: store.time.now(), wantsState: true)
             _ = try await registrations.register(registration, in: .activity(name), app)
         }
-        if !names.isEmpty { try await store.channels.backAgain(app.key, channel) }
+        try await store.channels.backAgain(app.key, channel)
         return Set(names)
     }
 }

@@ -16,6 +16,7 @@
 -- arguments life, threshold: ms that the bucket lives from now; fields beyond which it should be split
 -- argument flags: sum of 1: the channel wants the state that it missed; 2: the device's time is too old, so the record
 --   has the time of arrival. It is stored for an unknown channel, or for the card that the channel has.
+--   4: the channel's address is another one. That is of use only for a channel that follows.
 -- rest: only after {right count, push}: id of that `end` as text and 16 bytes, prefixes of p, w and dl, retention (ms)
 -- Returns 0: stale. 1: stored. 2: stored, and the bucket is too full. 4 more: wake a worker for late joiners. 8 more: the
 --   root is new, so the name may have left its app's index. 16 more: the channel did not follow the name before.
@@ -24,10 +25,12 @@
 local buckets = redis.call('HGET', b, 'n') or '1'
 if buckets ~= knownCount then return {buckets} end
 local stored = redis.call('HGET', bucket, channel)
--- The card is to be started again, or was, since the stored record.
+local isMoved = tonumber(flags) >= 4
+if isMoved and not stored then return 0 end
+-- The card is to be started again, or was, since the stored record. Or its state goes to another address.
 local isWithout = is_without_card(record)
-local isAgain = isWithout ~= (stored and stored ~= '' and is_without_card(stored) or false)
-local wantsState, isOld = flags == '1' or flags == '3' or isAgain, flags == '2' or flags == '3'
+local isAgain = isMoved or isWithout ~= (stored and stored ~= '' and is_without_card(stored) or false)
+local wantsState, isOld = flags % 2 == 1 or isAgain, flags % 4 >= 2
 local ended, catch, ending, begun, late, over, overID, ends, newest, sent, handed = unpack(redis.call(
     'HMGET', n, 'ended', 'catch', 'ending', 'begun', 'late', 'over', 'over_id', 'ends', 'newest', 'sent', 'handed'))
 sent = sent or handed
@@ -44,7 +47,7 @@ if not (stored or ended or ending or catch or sent or wantsState and newest)
     return stored_answer(added) + 16
 end
 -- Another usual case: the channel says its card's token again, or the next one. Then only the record changes.
-if stored and not (isOld or catch or sent) and is_next_token(stored, record) and redis.call('EXISTS', h, f, g) == 0 then
+if stored and not (isOld or isMoved or catch or sent) and is_next_token(stored, record) and redis.call('EXISTS', h, f, g) == 0 then
     redis.call('HSET', bucket, channel, record)
     renew(b, bucket, life)
     return 1
@@ -56,7 +59,7 @@ if sent then
 end
 latest = tonumber(latest)
 local verdict = compare_with_stored(stored, record, isOld, latest)
-if verdict.isStale or isWithout and (ended or ending) then
+if verdict.isStale or isWithout and (ended or ending) or isMoved and not is_registration(stored) then
     if verdict.isStale and verdict.record then redis.call('HSET', bucket, channel, verdict.record) end
     return 0
 end
@@ -104,7 +107,7 @@ elseif not isEnded and (wantsState or not isNew) and redis.call('HEXISTS', f, ch
     -- The call is repeated because its answer was lost.
     wakes = needs_wake(f, n, late)
 end
-if isNew then note_token(h, k, n, channel, catch, life) end
+if isNew or isMoved then note_token(h, k, n, channel, catch, life) end
 if isEnded then
     local queue = redis.call('HGET', h, channel)
     local isNewQueue = not has_pushes(queue)
