@@ -22,8 +22,6 @@ package enum ScriptNumbers {
     package static let ahead: UInt8 = 4
     package static let noted: UInt8 = 8
     package static let twice: UInt8 = 16
-    package static let platform: UInt8 = 0x60
-    package static let withoutCard = PushToken.withoutCard.first ?? 0
     package static let removalBytes = 8
     package static let budgetWindow: Int64 = 3_600_000
     package static let clockError: Duration = .seconds(1)
@@ -54,8 +52,6 @@ package enum ScriptNumbers {
         -- Flags of a record or tombstone. UNDATED and PRUNED are for tombstones, AHEAD for records.
         local TOMBSTONE, UNDATED, PRUNED = \(tombstone), \(undated), \(pruned)
         local AHEAD, NOTED, TWICE = \(ahead), \(noted), \(twice)
-        -- The platform's bits of a record, and the token of a follower whose device has lost its card (PushToken).
-        local PLATFORM, WITHOUT_CARD = \(platform), \(withoutCard)
         local REMOVAL_BYTES = \(removalBytes)
         -- The period of the budget of priority 10.
         local BUDGET_WINDOW = \(budgetWindow)

@@ -30,9 +30,9 @@ import Testing
     }
 
     /// Alerts or updates for all, swept at once, so that only their broadcast is left.
-    private func swept(_ fixture: PushFixture, alerts: Bool = true, _ audience: Audience = .all, expiries: [Int]) async throws
-        -> [PushID]
-    {
+    private func swept(
+        _ fixture: PushFixture, alerts: Bool = true, _ audience: Audience = .all, expiries: [Int]
+    ) async throws -> [PushID] {
         var ids: [PushID] = []
         for expiry in expiries {
             let publish = Publish(

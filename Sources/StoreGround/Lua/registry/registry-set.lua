@@ -25,12 +25,11 @@
 local buckets = redis.call('HGET', b, 'n') or '1'
 if buckets ~= knownCount then return {buckets} end
 local stored = redis.call('HGET', bucket, channel)
-local isMoved = tonumber(flags) >= 4
-if isMoved and not stored then return 0 end
--- The card is to be started again, or was, since the stored record. Or its state goes to another address.
-local isWithout = is_without_card(record)
-local isAgain = isMoved or isWithout ~= (stored and stored ~= '' and is_without_card(stored) or false)
-local wantsState, isOld = flags % 2 == 1 or isAgain, flags % 4 >= 2
+-- The state goes to another address. The device has lost its card. `again`: one of the two is new since the record.
+local card = {isMoved = tonumber(flags) >= 4, isLost = is_without_card(record) or false}
+card.again = card.isMoved or card.isLost ~= (is_without_card(stored) or false)
+if card.isMoved and not stored then return 0 end
+local wantsState, isOld = flags % 2 == 1 or card.again, flags % 4 >= 2
 local ended, catch, ending, begun, late, over, overID, ends, newest, sent, handed = unpack(redis.call(
     'HMGET', n, 'ended', 'catch', 'ending', 'begun', 'late', 'over', 'over_id', 'ends', 'newest', 'sent', 'handed'))
 sent = sent or handed
@@ -47,7 +46,7 @@ if not (stored or ended or ending or catch or sent or wantsState and newest)
     return stored_answer(added) + 16
 end
 -- Another usual case: the channel says its card's token again, or the next one. Then only the record changes.
-if stored and not (isOld or isMoved or catch or sent) and is_next_token(stored, record) and redis.call('EXISTS', h, f, g) == 0 then
+if stored and not (isOld or card.isMoved or catch or sent) and is_next_token(stored, record) and redis.call('EXISTS', h, f, g) == 0 then
     redis.call('HSET', bucket, channel, record)
     renew(b, bucket, life)
     return 1
@@ -59,7 +58,7 @@ if sent then
 end
 latest = tonumber(latest)
 local verdict = compare_with_stored(stored, record, isOld, latest)
-if verdict.isStale or isWithout and (ended or ending) or isMoved and not is_registration(stored) then
+if verdict.isStale or card.isLost and (ended or ending) or card.isMoved and not is_registration(stored) then
     if verdict.isStale and verdict.record then redis.call('HSET', bucket, channel, verdict.record) end
     return 0
 end
@@ -100,14 +99,14 @@ if (began_after(ended) or began_after(ending)) and not startSeq then open_name(n
 if began_after(ending) and not startSeq then note_new_follower(y, n, channel, tonumber(ending), life) end
 
 local wakes = isEnded
-if not isEnded and (isNewCard or isAgain) and (startSeq or wantsState) then
+if not isEnded and (isNewCard or card.again) and (startSeq or wantsState) then
     local queue = redis.call('HGET', h, channel)
     wakes = note_late_joiner(v, f, n, channel, newest, begun, catch, startSeq, queue) and needs_wake(f, n, late)
 elseif not isEnded and (wantsState or not isNew) and redis.call('HEXISTS', f, channel) == 1 then
     -- The call is repeated because its answer was lost.
     wakes = needs_wake(f, n, late)
 end
-if isNew or isMoved then note_token(h, k, n, channel, catch, life) end
+if isNew or card.isMoved then note_token(h, k, n, channel, catch, life) end
 if isEnded then
     local queue = redis.call('HGET', h, channel)
     local isNewQueue = not has_pushes(queue)

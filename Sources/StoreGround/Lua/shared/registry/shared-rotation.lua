@@ -7,9 +7,10 @@ local function action_ms(value)
     return (((one * 256 + two) * 256 + three) * 256 + four) * 256 + five
 end
 
--- Whether the record is of a follower whose device has lost its card.
+-- Whether the record is of a follower whose device has lost its card: its flags have a platform, and its token is
+-- PushToken.withoutCard. value: may be nil
 local function is_without_card(value)
-    return bit.band(string.byte(value), PLATFORM) ~= 0 and string.byte(value, #value) == WITHOUT_CARD
+    return value and value ~= '' and bit.band(string.byte(value), 96) ~= 0 and string.sub(value, -1) == '+'
 end
 
 -- Whether a channel says its card's token again, or the next one, so that the new record only replaces the stored
