@@ -65,6 +65,18 @@ struct ClockCase: Sendable, CustomTestStringConvertible, CustomStringConvertible
                 return isWoken ? .zero : .milliseconds(woken - now) + WorkQueue.wakeAgain
             }
         },
+        ClockCase("an app's new version and its removals", ["channel-cleared"], .seconds(600)) { fixture in
+            let (app, channel, channels) = (fixture.app, ChannelID.random(), fixture.store.channels)
+            try await channels.register(app, channel, tags: TagChange(), namedUser: nil)
+            for version in ["1", "2"] { _ = try await channels.note(version: version, app, channel) }
+            return {
+                if try await channels.noteCleared([fixture.name], app, channel).isEmpty { return .zero }
+                let key = fixture.store.keys.channel(app, channel)
+                let version = try await fixture.store.redis.send(RedisCommand("HGET", key, "version")).string()
+                let changed = try #require(version.split(separator: " ").first.flatMap { Int64($0) })
+                return try await left(fixture, until: changed + 600_000)
+            }
+        },
         ClockCase("the hour of the budget", ["push-begin"], .seconds(3_600)) { fixture in
             let budget = HighBudget(perHour: 1)
             _ = try await fixture.accept()

@@ -23,7 +23,7 @@ import Testing
         "broadcast-lease", "broadcast-intend", "broadcast-settle", "schedule-create", "schedule-due",
         "schedule-claim", "schedule-replace", "schedule-settle", "provider-token", "schema-set",
         "credential-set", "rate-take", "delivery-turn", "push-forget",
-        "clock-look", "registry-forgotten", "rights-try", "following-drop",
+        "clock-look", "registry-forgotten", "rights-try", "following-drop", "channel-cleared",
     ]
     /// Scripts that read a list as long as their caller says, one or two commands an entry: at most 1,000 entries.
     private static let lists: Set<String> = [
