@@ -79,8 +79,8 @@ struct RenderedPush: Sendable {
 }
 
 extension PushRecord {
-    /// The push under a second that is not before any of these times, epoch ms. A device takes no state from before it
-    /// began or lost its card.
+    /// The push under a second that is not before any of these times, epoch ms. A device takes no start from before it
+    /// lost its card.
     func behind(_ times: [Int64]) -> PushRecord {
         var record = self
         let latest = Int((times.max() ?? 0) + 999) / 1_000

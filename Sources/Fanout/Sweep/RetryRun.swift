@@ -143,8 +143,7 @@ struct RetryRun: Sendable {
                 return record
             }
             guard let known else { return }
-            let times = waiting.filter(\.platform.hasOneAddress).map(\.registeredAt)
-            record = waiting[0].isLate ? known.behind(times) : known
+            record = known
         }
         let push = RenderedPush(record, for: delivery.app.senders, lease.name, isLate: waiting[0].isLate)
         if push.hasVariant {
