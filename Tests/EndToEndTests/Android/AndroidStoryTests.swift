@@ -20,6 +20,16 @@ import Testing
         #expect(output.code == 0 && output.out.contains(#""accepted":\#(lines.count)"#), "\(output.out)\(output.err)")
     }
 
+    /// Starts the card of each phone that follows: a phone shows no update of a card that was not started.
+    private func startedCards(_ deployment: Deployment) async throws -> Ledger {
+        try await deployment.published(
+            "match-42",
+            [
+                "--event", "start", "--platforms", "android", "--type", "match", "--content-state", #"{"home":0}"#,
+                "--restart",
+            ])
+    }
+
     private func faults(_ deployment: Deployment, _ json: String) async throws {
         let answer = try await deployment.call(
             "POST", deployment.controlURL + "/simulator/fcm/faults", user: nil, body: json)
@@ -48,13 +58,7 @@ import Testing
         try await follow(deployment, "match-42", ios: 20, android: 0..<30)
         let activity = try await deployment.call("GET", "\(deployment.gatewayURL)/api/activities/match-42").json
         #expect(activity["tokens"] as? Int == 50)
-        // Each card began by itself, as an app says it: a phone shows no update of a card that was not started.
-        let start = try await deployment.published(
-            "match-42",
-            [
-                "--event", "start", "--platforms", "android", "--type", "match", "--content-state", #"{"home":0}"#,
-                "--restart",
-            ])
+        let start = try await startedCards(deployment)
         #expect(start["targets"] == 30 && start["delivered"] == 30 && start.addsUp, "\(start.fields)")
 
         try await faults(deployment, #"{"dead_tokens":[{"prefix":"phone1-"},{"prefix":"phone2-"}]}"#)
@@ -150,12 +154,7 @@ import Testing
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
         try await follow(deployment, "match-42", ios: 1, android: 0..<3)
-        let start = try await deployment.published(
-            "match-42",
-            [
-                "--event", "start", "--platforms", "android", "--type", "match", "--content-state", #"{"home":0}"#,
-                "--restart",
-            ])
+        let start = try await startedCards(deployment)
         #expect(start["delivered"] == 3, "\(start.fields)")
         func put(_ rest: String) async throws {
             let answer = try await deployment.call(
@@ -273,12 +272,7 @@ import Testing
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
         try await follow(deployment, "match-42", ios: 1, android: 0..<5)
-        let start = try await deployment.published(
-            "match-42",
-            [
-                "--event", "start", "--platforms", "android", "--type", "match", "--content-state", #"{"home":0}"#,
-                "--restart",
-            ])
+        let start = try await startedCards(deployment)
         #expect(start["delivered"] == 5, "\(start.fields)")
         try await faults(deployment, #"{"reorder_share":0.3,"reorder_ms":1500}"#)
         var last = ""
