@@ -41,7 +41,7 @@ struct AddressBook: CallGroup {
             }
             let isSilent = word.showsNotifications.map { !$0 } ?? before?.isSilent ?? false
             if let before, isFresh, before == (token.bytes, isSilent) { continue }
-            // Of many channels at once, those without an address are most likely new.
+            // If many channels come at once, those without an address are most likely new.
             let isBack = before.map { $0.token != token.bytes || $0.isSilent } ?? (words.count == 1)
             if isBack, !isSilent { moved.append(word.channel) }
             changes.append(
@@ -58,12 +58,9 @@ struct AddressBook: CallGroup {
     /// before may have reached no device, and none was sent while the channel had no address.
     private func repeatStates(_ channel: ChannelID, on platform: Platform, _ app: GatewayApp) async throws {
         for (name, token) in try await store.names(app.key, followedBy: channel, on: platform) {
-            let isWithoutCard = token == PushToken.withoutCard
-            var registration = Registration(
-                channel: channel, token: isWithoutCard ? .withoutCard(on: platform) : .ofChannel(on: platform),
-                registeredAt: store.time.now(), wantsState: true)
-            registration.isMoved = true
-            _ = try await registrations.register(registration, in: .activity(name), app)
+            let token: PushToken =
+                token == PushToken.withoutCard ? .withoutCard(on: platform) : .ofChannel(on: platform)
+            try await registrations.repeatState(of: name, to: channel, as: token, isMoved: true, app)
         }
     }
 

@@ -50,9 +50,7 @@ struct ClearedCards: CallGroup {
         _ names: [ActivityName], of channel: ChannelID, _ app: GatewayApp
     ) async throws -> Set<ActivityName> {
         for name in names {
-            let registration = Registration(
-                channel: channel, token: .withoutCard(on: .android), registeredAt: store.time.now(), wantsState: true)
-            _ = try await registrations.register(registration, in: .activity(name), app)
+            try await registrations.repeatState(of: name, to: channel, as: .withoutCard(on: .android), app)
         }
         try await store.channels.backAgain(app.key, channel)
         return Set(names)

@@ -52,6 +52,17 @@ struct RegistrationCalls: CallGroup {
         return result
     }
 
+    /// Lets a name's newest state go to a channel of a platform with one address, whose device may have missed it.
+    /// - Parameter isMoved: the channel's address is another one; it gets the state only if it follows the name
+    func repeatState(
+        of name: ActivityName, to channel: ChannelID, as token: PushToken, isMoved: Bool = false, _ app: GatewayApp
+    ) async throws {
+        var registration = Registration(
+            channel: channel, token: token, registeredAt: parts.store.time.now(), wantsState: true)
+        registration.isMoved = isMoved
+        _ = try await register(registration, in: .activity(name), app)
+    }
+
     private func note(_ results: [RegistrationResult], in place: TokenPlace, _ app: GatewayApp) {
         let stored = results.count { $0 == .stored }
         metrics.registered(app.key, outcome: place.isForStartTokens ? "start_token" : "stored", count: stored)

@@ -46,7 +46,8 @@ if not (stored or ended or ending or catch or sent or wantsState and newest)
     return stored_answer(added) + 16
 end
 -- Another usual case: the channel says its card's token again, or the next one. Then only the record changes.
-if stored and not (isOld or card.isMoved or catch or sent) and is_next_token(stored, record) and redis.call('EXISTS', h, f, g) == 0 then
+if stored and not (isOld or card.isMoved or catch or sent) and is_next_token(stored, record)
+    and redis.call('EXISTS', h, f, g) == 0 then
     redis.call('HSET', bucket, channel, record)
     renew(b, bucket, life)
     return 1

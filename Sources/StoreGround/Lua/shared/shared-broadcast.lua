@@ -19,7 +19,8 @@ local function begin_broadcast(bc, bt, w, id, push, set, retention)
     -- An operator may have resumed the push. Its broadcast is over if it was delivered or expired.
     local isBroadcast = push.bc == 'delivered' or push.bc == 'expired'
     -- In an app with several platforms the push may be for iOS alone, as the channel is.
-    if push.aud ~= '*' and push.aud ~= 'p3:ios' or push.cutoff or isBroadcast or (state ~= 'live' and state ~= 'wanted') then return end
+    local isForIOS = push.aud == '*' or push.aud == 'p3:ios'
+    if not isForIOS or push.cutoff or isBroadcast or (state ~= 'live' and state ~= 'wanted') then return end
     -- Queue the broadcast here, because pushes begin in order. The record's field tells the caller to wake a sender.
     set('bc', 'waiting')
     join_broadcast(bt, w, id, push.seq, retention)
