@@ -52,8 +52,8 @@ extension Schedules {
             .compactMap { UUIDBytes(bytes: $0).map(PushID.init) }
     }
 
-    /// Who made the last schedules that were not sent, because their names had a push that the sender did not see, and
-    /// when each failed (epoch ms).
+    /// The makers of the last schedules that were not sent, because their names had a push that the sender did not see,
+    /// and when each failed (epoch ms).
     /// - Parameter last: how many finished schedules are looked at
     public func conflicts(_ app: AppKey, last: Int) async throws(StoreError) -> [(by: Publisher, at: Int64)] {
         let fields: [RedisArgument] = ["reason", "by", "finished"]

@@ -99,7 +99,7 @@ extension Channels {
         return ChannelID(stored: channel).map { $0.description.utf8.starts(with: prefix.utf8) } ?? false
     }
 
-    /// What the index has of a channel.
+    /// A channel in the index.
     private typealias Indexed = (channel: [UInt8], places: Int, platform: Platform?)
 
     private func listed(_ app: AppKey, _ found: [Indexed]) async throws(StoreError) -> [ListedChannel] {

@@ -28,7 +28,7 @@ extension AndroidJudge {
         }
     }
 
-    /// What the ledger says of Android.
+    /// The deliveries on Android, by the ledger.
     static func delivered(_ push: AndroidName.Sent, _ ledger: Ledger) -> Int {
         if let part = ledger.platforms["android"] { return part["delivered"] ?? 0 }
         return push.targets == .android ? ledger["delivered"] : 0

@@ -29,7 +29,7 @@ struct FCMHistories: Sendable {
     var addresses: [String: Address] = [:]
     var totals: [String: Int] = [:]
 
-    /// What the phone has of the name, oldest first.
+    /// The phone's messages of the name, oldest first.
     func messages(_ address: String, _ name: Int) -> [Message] {
         addresses[address]?.messages.filter { $0.name == "chaos-\(name)" } ?? []
     }

@@ -37,7 +37,7 @@ actor Phones {
         func text(_ generation: Int) -> String { Phones.text(number, generation) }
     }
 
-    /// What a name's ends wait for, because phones do not change while an end is sent.
+    /// An end of a name waits for its turn, because phones do not change while an end is sent.
     let turn = Turn()
     private(set) var phones: [Phone]
     private let gateways: Gateways

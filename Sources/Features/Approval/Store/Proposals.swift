@@ -218,8 +218,8 @@ extension Proposals {
         return (Array(sorted.prefix(limit)), sorted.count)
     }
 
-    /// Of a person: how many proposals are over without the person having read so, and when the person read last (epoch
-    /// ms; 0: nobody knows).
+    /// Counts the proposals of a person that are over without the person having read so. And tells when the person read
+    /// last (epoch ms; 0: nobody knows).
     public func unread(_ app: AppKey, askedBy identity: String) async throws(StoreError) -> (count: Int, readAt: Int64)
     {
         let key = keys.unreadProposals(app, of: identity)
