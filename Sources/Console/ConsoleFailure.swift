@@ -25,6 +25,9 @@ struct ConsoleFailure: Error {
     var isNewerPush: Bool { code == ErrorAnswer.newerPush }
     private(set) var code: Int?
 
+    /// There is no such thing, or the reader may not have it. Another try gets the same answer.
+    var isFinal: Bool { (400..<500).contains(status) && status != 429 }
+
     static let withoutRedis = ConsoleFailure(503, "Redis does not answer the gateway. Try again in a moment.")
 
     var title: String {

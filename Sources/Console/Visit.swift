@@ -75,6 +75,13 @@ struct Visit: Sendable {
         try await found(path, query: query).map { try Body($0) }
     }
 
+    /// Something that a page can do without, because the reader may not have it. Nil: so it is, or there is none.
+    /// - Throws: a failure that passes, such as Redis that does not answer. A page that went on without an answer would
+    ///   show that there is nothing.
+    func allowed<Value>(_ read: () async throws -> Value?) async throws -> Value? {
+        do { return try await read() } catch let failure as ConsoleFailure where failure.isFinal { return nil }
+    }
+
     /// The bytes of an answer that somebody else wrote, such as a schema.
     func find(_ path: String) async throws -> [UInt8]? { try await found(path)?.body }
 

@@ -305,6 +305,7 @@ function compose(form) {
     if (isAsking) { soon(); return; }
     isAsking = true;
     const number = changes;
+    let why = "No connection to Lamplighter.";
     try {
       const body = new URLSearchParams(new FormData(form));
       // The world moved, and nobody has written anything: that makes no draft.
@@ -334,10 +335,13 @@ function compose(form) {
         location.replace(address);
       } else if (answer.status === 413) {
         tell(form, "This is too long to be kept.");
-      } else throw new Error(`${answer.status}`);
+      } else {
+        why = "Lamplighter cannot look now.";
+        throw new Error(`${answer.status}`);
+      }
       if (answer.ok) { pause.reset(); tell(form, ""); }
     } catch {
-      tell(form, "No connection to Lamplighter. Your text is kept in this tab, and sent as soon as it is back.");
+      tell(form, `${why} Your text is kept in this tab, and sent as soon as it is back.`);
       clearTimeout(waiting);
       waiting = setTimeout(check, pause.next());
     }

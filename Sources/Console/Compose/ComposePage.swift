@@ -84,7 +84,9 @@ enum ComposePage {
     private static func present(_ push: String, _ visit: Visit) async throws -> CopiedPush {
         let letter: DeadLetterAnswer = try await visit.get("/api/dead/\(Form.encoded(push))")
         var copied = try await again(push, visit)
-        let name: ActivityAnswer? = try? await visit.find("/api/activities/\(Form.encoded(letter.name))")
+        let name: ActivityAnswer? = try await visit.allowed {
+            try await visit.find("/api/activities/\(Form.encoded(letter.name))")
+        }
         // A long list cannot be an audience of its own.
         let unlit: UnlitChannelsAnswer? =
             letter.kept > Audience.maximumLeaves
@@ -98,8 +100,8 @@ enum ComposePage {
         var draft = Draft(sent: visit)
         var form = draft.form
         let compose = ComposeForm(form, now: visit.now)
-        let standing = await Standing(compose.name, visit, .present)
-        if let fields = await SchemaFields.find(visit, compose, known: standing.activity?.attributesType),
+        let standing = try await Standing(compose.name, visit, .present)
+        if let fields = try await SchemaFields.find(visit, compose, known: standing.activity?.attributesType),
             let state = fields.applied(form)
         {
             form["state"] = state
@@ -137,20 +139,20 @@ enum ComposePage {
         var draft = Draft(sent: visit)
         var parts = Values()
         let compose = ComposeForm(draft.form, now: visit.now)
-        let standing = await Standing(compose.name, visit, .present)
+        let standing = try await Standing(compose.name, visit, .present)
         if draft.form["of"] != NamePart.subject(compose, standing, now: visit.now) {
-            let part = await NamePart(&draft.form, visit, standing)
+            let part = try await NamePart(&draft.form, visit, standing)
             parts["part"] = part.shown
         }
-        parts["moved"] = await Basis.warning(draft.form, standing, visit)
+        parts["moved"] = try await Basis.warning(draft.form, standing, visit)
         (parts["hasForm"], parts["seen"]) = (true, standing.seen(visit.now))
         if draft.form["room"] != compose.name, standing.isKnown {
-            parts["room"] = await RoomPage.parts(compose.name, visit)
+            parts["room"] = try await RoomPage.parts(compose.name, visit)
         }
-        // Without Redis the check still says what the form itself tells. A form that nobody touched is no draft.
-        if visit.form["untouched"] != "yes" { try? await visit.keep(draft) }
+        // A form that nobody touched is no draft.
+        if visit.form["untouched"] != "yes" { try await visit.keep(draft) }
         var checked = await ComposeCheck(draft.form, visit, counts: false).shown
-        checked["card"] = await ComposeCheck.card(draft.form, visit)
+        checked["card"] = try await ComposeCheck.card(draft.form, visit)
         parts["checked"] = checked
         return .page(visit.console.templates.render("compose-parts", parts))
     }

@@ -17,7 +17,7 @@ struct NamePart {
     /// - Parameters:
     ///   - form: its content state is filled in, unless somebody wrote one, and it learns from what it was filled
     ///   - wrong: the field that has a mistake
-    init(_ form: inout Form, _ visit: Visit, _ standing: Standing, wrong: String? = nil) async {
+    init(_ form: inout Form, _ visit: Visit, _ standing: Standing, wrong: String? = nil) async throws {
         let compose = ComposeForm(form, now: visit.now)
         let activity = standing.activity
         // A state that the page filled in, and that nobody changed, follows the name.
@@ -27,7 +27,7 @@ struct NamePart {
             // An end needs no state: without one the card ends as it stands.
             form["state"] = last.map { JSONLayout.lines($0) } ?? (compose.event == "end" ? "" : Self.nothing)
         }
-        let fields = await SchemaFields.find(visit, compose, known: activity?.attributesType)
+        let fields = try await SchemaFields.find(visit, compose, known: activity?.attributesType)
         if compose.event == "start", form.text("attributes_type") == nil, let type = fields?.type {
             form["attributes_type"] = type
         }

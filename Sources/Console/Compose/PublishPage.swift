@@ -21,8 +21,8 @@ enum PublishPage {
         let compose = ComposeForm(form, now: visit.now)
         let time = (try? compose.sendAt()).flatMap { Shown.time($0, now: visit.now) }
         let isChange = compose.schedule != nil
-        let standing = await Standing(compose.name, visit, .present)
-        let moved = time == nil && !isChange ? await Basis.warning(form, standing, visit) : nil
+        let standing = try await Standing(compose.name, visit, .present)
+        let moved = time == nil && !isChange ? try await Basis.warning(form, standing, visit) : nil
         // Nothing is asked about, and the question shows the cards of now, so the publish comes after these.
         if moved == nil, let basis = Basis(form), haveSameBytes(basis.name, standing.name) {
             Basis(standing, now: visit.now).write(&form)
@@ -38,7 +38,7 @@ enum PublishPage {
         if let held { words.button = held.button }
         let undo = visit.console.undo.components.seconds
         let isLate = time == nil && !isChange && held == nil && !isMine
-        var shown = await said(form, compose, check, reach, visit)
+        var shown = try await said(form, compose, check, reach, visit)
         shown.merge(
             values([
                 "title": words.title, "button": words.button, "change": change, "moved": moved,
@@ -62,12 +62,12 @@ enum PublishPage {
     /// The push in words and as a card, and what one should think of before.
     private static func said(
         _ form: Form, _ compose: ComposeForm, _ check: ComposeCheck, _ reach: ReachText, _ visit: Visit
-    ) async -> Values {
+    ) async throws -> Values {
         var warnings = check.shown["warnings"] as? [String] ?? []
         if let other = form.text("written_for"), !haveSameBytes(other, compose.name) {
             warnings.insert("These values were written for \(other).", at: 0)
         }
-        if let unusual = await UsualReach.warning(reach, compose, visit) { warnings.insert(unusual, at: 0) }
+        if let unusual = try await UsualReach.warning(reach, compose, visit) { warnings.insert(unusual, at: 0) }
         let isScheduled = (try? compose.sendAt()) != nil
         let waits = isScheduled ? nil : visit.standing.waitsFor(compose.name)
         let audience = (try? compose.push(on: visit.platforms)).flatMap { try? JSONDocument($0.bytes).root.object() }?[
@@ -75,7 +75,7 @@ enum PublishPage {
         return values([
             "waits": waits,
             "sentence": reach.sentence(compose, isInside: isScheduled || waits != nil, isScheduled: isScheduled),
-            "card": await ComposeCheck.card(form, visit), "warnings": warnings, "name": compose.name,
+            "card": try await ComposeCheck.card(form, visit), "warnings": warnings, "name": compose.name,
             "event": compose.event, "priority": form.text("priority") ?? "10",
             "audience": audience.map { AudienceText.text($0, of: compose.event) },
             "bytes": check.shown["bytes"], "none": reach.count == 0 && !reach.isBroadcast ? true : nil,
@@ -98,8 +98,8 @@ enum PublishPage {
         let compose = ComposeForm(visit.form, now: visit.now)
         do {
             if compose.after != nil, compose.schedule == nil, compose.held == nil {
-                let standing = await Standing(compose.name, visit, .present)
-                if await Basis.warning(draft.form, standing, visit) != nil {
+                let standing = try await Standing(compose.name, visit, .present)
+                if try await Basis.warning(draft.form, standing, visit) != nil {
                     // Somebody published while the question stood here. It is asked anew, as another publish.
                     draft.ask(now: visit.now)
                     try await visit.keep(draft)
@@ -191,11 +191,11 @@ enum UsualReach {
     private static let least = 100
     private static let factor = 10
 
-    static func warning(_ reach: ReachText, _ compose: ComposeForm, _ visit: Visit) async -> String? {
+    static func warning(_ reach: ReachText, _ compose: ComposeForm, _ visit: Visit) async throws -> String? {
         guard let count = reach.count, count >= least else { return nil }
         let query = Form.query(["limit": "\(pushes)", "name": compose.name, "event": compose.event])
-        guard let last: HistoryAnswer = try? await visit.get("/api/pushes", query: query) else { return nil }
-        return text(count, last.pushes.map(\.targets))
+        let last: HistoryAnswer? = try await visit.allowed { try await visit.get("/api/pushes", query: query) }
+        return last.flatMap { text(count, $0.pushes.map(\.targets)) }
     }
 
     /// - Parameter last: the targets of the last pushes

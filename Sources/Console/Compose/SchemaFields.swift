@@ -122,31 +122,36 @@ struct SchemaFields {
 
     /// The attributes type of the push: the type that a start gives, the name's type, or the type whose schema fits
     /// best.
-    static func type(_ visit: Visit, _ compose: ComposeForm) async -> String? {
+    static func type(_ visit: Visit, _ compose: ComposeForm) async throws -> String? {
         if compose.event == "start" { return compose.form.text("attributes_type") }
         guard !compose.name.isEmpty else { return nil }
-        let activity: ActivityAnswer? = try? await visit.find("/api/activities/\(Form.encoded(compose.name))")
-        return await type(of: compose.name, activity, visit)
+        let activity: ActivityAnswer? = try await visit.allowed {
+            try await visit.find("/api/activities/\(Form.encoded(compose.name))")
+        }
+        return try await type(of: compose.name, activity, visit)
     }
 
     /// The attributes type of a name's cards: its own, or that of the schema which fits best.
-    static func type(of name: String, _ activity: ActivityAnswer?, _ visit: Visit) async -> String? {
+    static func type(of name: String, _ activity: ActivityAnswer?, _ visit: Visit) async throws -> String? {
         if let type = activity?.attributesType { return type }
-        let listing: SchemasAnswer? = try? await visit.get("/api/schemas")
-        return listing.flatMap { best($0, name) }
+        return try await listing(visit).flatMap { best($0, name) }
     }
 
     /// The fields of the name's type, or of the type that a start gives. Nil without a schema.
-    static func find(_ visit: Visit, _ compose: ComposeForm, known type: String?) async -> SchemaFields? {
+    static func find(_ visit: Visit, _ compose: ComposeForm, known type: String?) async throws -> SchemaFields? {
         let given = compose.event == "start" ? compose.form.text("attributes_type") : type
-        guard let listing: SchemasAnswer = try? await visit.get("/api/schemas"), !listing.schemas.isEmpty else {
-            return nil
-        }
-        guard let type = given ?? best(listing, compose.name),
-            let document: [UInt8] = try? await visit.find("/api/schemas/\(Form.encoded(type))"),
+        guard let listing = try await listing(visit), !listing.schemas.isEmpty,
+            let type = given ?? best(listing, compose.name),
+            let document: [UInt8] = try await visit.allowed({
+                try await visit.find("/api/schemas/\(Form.encoded(type))")
+            }),
             let parts = try? JSONDocument(document).root.object(), let schema = parts.object("content_state")
         else { return nil }
         return SchemaFields(type: type, schema: schema, attributes: parts.object("attributes"))
+    }
+
+    private static func listing(_ visit: Visit) async throws -> SchemasAnswer? {
+        try await visit.allowed { try await visit.get("/api/schemas") }
     }
 
     private static func best(_ listing: SchemasAnswer, _ name: String) -> String? {

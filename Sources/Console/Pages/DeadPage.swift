@@ -16,7 +16,7 @@ enum DeadPage {
         let page = try await list(visit, after: visit.query.text("after"), limit: 50)
         let replaced = Replaced(visit)
         var isReplaced: Set<String> = []
-        for letter in page.rows where await replaced.isReplaced(letter) { isReplaced.insert(letter.pushID) }
+        for letter in page.rows where try await replaced.isReplaced(letter) { isReplaced.insert(letter.pushID) }
         let words = await SaidPush.words(page.rows.map(\.pushID), visit)
         let rows = page.rows.map { letter -> Values in
             let (id, name) = (letter.pushID, letter.name)
@@ -79,7 +79,7 @@ enum DeadPage {
             let letters = try await visit.all { try await list(visit, after: $0, limit: 1_000) }
             guard isOfReplaced else { return letters.map(\.pushID) }
             var found: [String] = []
-            for letter in letters where await replaced.isReplaced(letter) { found.append(letter.pushID) }
+            for letter in letters where try await replaced.isReplaced(letter) { found.append(letter.pushID) }
             return found
         } label: {
             ($0, "/console/pushes/\(Form.encoded($0))")
@@ -98,14 +98,16 @@ private actor Replaced {
 
     init(_ visit: Visit) { self.visit = visit }
 
-    func isReplaced(_ letter: DeadLetterAnswer) async -> Bool {
+    func isReplaced(_ letter: DeadLetterAnswer) async throws -> Bool {
         if newest[letter.name] == nil {
             let path = "/api/activities/\(Form.encoded(letter.name))"
-            let activity: ActivityAnswer? = try? await visit.find(path)
+            let activity: ActivityAnswer? = try await visit.allowed { [visit] in try await visit.find(path) }
             newest[letter.name] = .some(activity?.newestPush)
         }
         guard let newest = newest[letter.name] ?? nil, newest.pushID != letter.pushID,
-            let ledger: LedgerAnswer = try? await visit.find("/api/push/\(Form.encoded(letter.pushID))"),
+            let ledger: LedgerAnswer = try await visit.allowed({ [visit] in
+                try await visit.find("/api/push/\(Form.encoded(letter.pushID))")
+            }),
             let own = TimeText.parse(ledger.createdAt), let other = TimeText.parse(newest.acceptedAt)
         else { return false }
         // Two pushes may have the same millisecond.

@@ -18,7 +18,8 @@ enum PushPage {
         // Until its time the schedule has the push as it was published. One that never went out has it there too.
         let isUnsent = isScheduled || push.isFinal && content == nil
         let schedule: ScheduleAnswer? =
-            isUnsent ? try? await visit.find("/api/schedules/\(Form.encoded(id))") : nil
+            isUnsent
+            ? try await visit.allowed { try await visit.find("/api/schedules/\(Form.encoded(id))") } : nil
         if isScheduled, let schedule, isSoon(schedule, visit.now) {
             return visit.redirect(RoomPage.path(name) + Form.query(["sent": id]), Notice.of(visit.query["notice"]))
         }
@@ -32,7 +33,7 @@ enum PushPage {
         let waiting = schedule.flatMap { isScheduled || $0.isRefused ? $0 : nil }
         if waiting != nil { shown["isUnsent"] = true }
         if !push.isFinal { shown["obstacle"] = visit.standing.obstacle(of: name) }
-        shown.merge(await said(push, content, waiting, visit)) { $1 }
+        shown.merge(try await said(push, content, waiting, visit)) { $1 }
         shown.merge(try await missed(push, visit)) { $1 }
         shown["by"] = push.ledger.by.map { "\(Caller.text($0.credential, $0.who)) from \($0.address)" }
         shown["byID"] = Caller.id(push.ledger.by?.whoID)
@@ -53,7 +54,7 @@ enum PushPage {
     /// - Parameter waiting: the schedule that has the push as it was published. Nil: it went out.
     private static func said(
         _ push: PushValues, _ content: ContentAnswer?, _ waiting: ScheduleAnswer?, _ visit: Visit
-    ) async -> Values {
+    ) async throws -> Values {
         let payload = content?.payload.object
         let body = waiting?.push.object
         let sent = body?.liveActivity ?? payload?.object("aps")
@@ -68,8 +69,10 @@ enum PushPage {
         let name = push.ledger.name
         var type = sent?.text("attributes_type") ?? sent?.text("attributes-type")
         if type == nil {
-            let activity: ActivityAnswer? = try? await visit.find("/api/activities/\(Form.encoded(name))")
-            type = await SchemaFields.type(of: name, activity, visit)
+            let activity: ActivityAnswer? = try await visit.allowed {
+                try await visit.find("/api/activities/\(Form.encoded(name))")
+            }
+            type = try await SchemaFields.type(of: name, activity, visit)
         }
         shown["card"] =
             Card(

@@ -109,10 +109,10 @@ extension Basis {
     }
 
     /// The same for a form whose fields nobody has read. They are read only if the name had a push meanwhile.
-    static func warning(_ form: Form, _ standing: Standing, _ visit: Visit) async -> Values? {
+    static func warning(_ form: Form, _ standing: Standing, _ visit: Visit) async throws -> Values? {
         guard let basis = Basis(form), basis.after != standing.after(visit.now) else { return nil }
         let compose = ComposeForm(form, now: visit.now)
-        let fields = await SchemaFields.find(visit, compose, known: standing.activity?.attributesType)
+        let fields = try await SchemaFields.find(visit, compose, known: standing.activity?.attributesType)
         return warning(form, fields, standing, now: visit.now)
     }
 }

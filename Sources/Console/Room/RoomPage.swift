@@ -12,14 +12,14 @@ enum RoomPage {
 
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let name = visit.parameter("name")
-        let standing = await Standing(name, visit, .timeline)
+        let standing = try await Standing(name, visit, .timeline)
         guard standing.isKnown else {
             // The name may be another credential's, or Redis may be away.
             let _: ActivityAnswer? = try await visit.find("/api/activities/\(Form.encoded(name))")
             throw ConsoleFailure(404, "The name has no followers and no pushes. Check its spelling.")
         }
         guard visit.session.identity.scopes.opens(.publish) else {
-            return visit.page("room", name, await room(standing, visit))
+            return visit.page("room", name, try await room(standing, visit))
         }
         var form = Form()
         form["name"] = name
@@ -27,7 +27,7 @@ enum RoomPage {
         form["event"] = visit.query.text("event") ?? (isClosed ? "start" : "update")
         form["alert_sound"] = "on"
         if form["event"] == "start" {
-            form["attributes_type"] = await SchemaFields.type(of: name, standing.activity, visit) ?? ""
+            form["attributes_type"] = try await SchemaFields.type(of: name, standing.activity, visit) ?? ""
         }
         return try await page(visit, Draft(id: Draft.newID(), form: form), ComposeCheck(), standing: standing)
     }
@@ -41,11 +41,11 @@ enum RoomPage {
         // Somebody may have published since a question of this draft, so what it decided then is over.
         form["mine"] = ""
         let name = ComposeForm(form, now: visit.now).name
-        let standing = if let known { known } else { await Standing(name, visit, .timeline) }
+        let standing = if let known { known } else { try await Standing(name, visit, .timeline) }
         let wrong = check.problem?.field
-        let part = await NamePart(&form, visit, standing, wrong: wrong)
+        let part = try await NamePart(&form, visit, standing, wrong: wrong)
         let compose = ComposeForm(form, now: visit.now)
-        var shown = standing.isKnown ? await room(standing, visit) : [:]
+        var shown = standing.isKnown ? try await room(standing, visit) : [:]
         shown.merge(fields(draft, form, compose, visit)) { $1 }
         shown["part"] = part.shown
         shown["seen"] = standing.seen(visit.now)
@@ -62,7 +62,7 @@ enum RoomPage {
         shown["obstacle"] = visit.standing.obstacle(of: compose.name)
         // Above the form, and not beside it too. The state may have been filled in meanwhile.
         var checked = check.shown.filter { $0.key != "problem" }
-        checked["card"] = await ComposeCheck.card(form, visit)
+        checked["card"] = try await ComposeCheck.card(form, visit)
         shown["checked"] = checked
         if let wrong { shown["wrong-\(wrong == "alert_title" && form.text("alert") != nil ? "alert" : wrong)"] = true }
         let isSet = folded.contains { !form[$0].isEmpty || $0 == wrong }
@@ -110,19 +110,19 @@ extension RoomPage {
         let name = visit.parameter("name")
         let contents = SaidPush.Contents()
         return try await visit.watch("room \(name)") { visit in
-            let standing = await Standing(name, visit, .timeline, contents)
+            let standing = try await Standing(name, visit, .timeline, contents)
             // Without Redis nothing of it is known.
             guard standing.isKnown else { return .unknown }
-            return .html(visit.console.templates.render("room-live", await room(standing, visit, isLive: true)))
+            return .html(visit.console.templates.render("room-live", try await room(standing, visit, isLive: true)))
         }
     }
 
     /// For a form whose name somebody changed.
-    static func parts(_ name: String, _ visit: Visit) async -> Values {
-        await room(Standing(name, visit, .timeline), visit)
+    static func parts(_ name: String, _ visit: Visit) async throws -> Values {
+        try await room(Standing(name, visit, .timeline), visit)
     }
 
-    static func room(_ standing: Standing, _ visit: Visit, isLive: Bool = false) async -> Values {
+    static func room(_ standing: Standing, _ visit: Visit, isLive: Bool = false) async throws -> Values {
         let now = isLive ? nil : visit.now
         let name = standing.name
         let open = standing.waiting.filter { !$0.isConflict || !$0.isOver(standing.shownState) }
@@ -141,7 +141,7 @@ extension RoomPage {
             "name": name, "path": path(name), "isRoom": true, "isSent": visit.query.has("sent") ? true : nil,
             "soon": waiting.filter { isTop($0.0) }.map(\.1),
             "later": later, "hasLater": later.isEmpty ? nil : true,
-            "now": await present(standing, visit, now: now), "days": days(standing, now: now),
+            "now": try await present(standing, visit, now: now), "days": days(standing, now: now),
             "isWithoutPushes": standing.pushes.isEmpty ? true : nil,
             "more": standing.hasMore ? "/console/pushes" + Form.query(["name": name]) : nil,
             "links": NameLink.ofFeatures.map { $0.values(name) },
@@ -152,12 +152,12 @@ extension RoomPage {
     }
 
     /// The card as it is on the screens, and what is known of the name.
-    private static func present(_ standing: Standing, _ visit: Visit, now: Int64?) async -> Values {
+    private static func present(_ standing: Standing, _ visit: Visit, now: Int64?) async throws -> Values {
         let activity = standing.activity
         let shown = standing.shown
         let state = standing.shownState
-        let type = await SchemaFields.type(of: standing.name, activity, visit)
-        let pauses: PausesAnswer? = try? await visit.get("/api/pauses")
+        let type = try await SchemaFields.type(of: standing.name, activity, visit)
+        let pauses: PausesAnswer? = try await visit.allowed { try await visit.get("/api/pauses") }
         let isClosed = activity?.ended == true
         let row = shown.map { PushValues(ledger: $0.ledger, now: now).row }
         return sealed([

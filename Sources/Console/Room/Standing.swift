@@ -23,19 +23,23 @@ struct Standing: Sendable {
     private(set) var hasMore = false
     let waiting: [WaitingPush]
 
-    init(_ name: String, _ visit: Visit, _ depth: Depth, _ contents: SaidPush.Contents = SaidPush.Contents()) async {
+    /// - Throws: Redis that does not answer, as a `ConsoleFailure`
+    init(
+        _ name: String, _ visit: Visit, _ depth: Depth, _ contents: SaidPush.Contents = SaidPush.Contents()
+    ) async throws {
         self.name = name
         guard !name.isEmpty else {
             (activity, waiting) = (nil, [])
             return
         }
-        activity = try? await visit.find("/api/activities/\(Form.encoded(name))")
-        waiting = await WaitingPush.all(visit, name)
+        activity = try await visit.allowed { try await visit.find("/api/activities/\(Form.encoded(name))") }
+        waiting = try await WaitingPush.all(visit, name)
         let query = Form.query(["limit": "\(Self.most)", "name": name])
-        guard let history: HistoryAnswer = try? await visit.get("/api/pushes", query: query) else { return }
+        let found: HistoryAnswer? = try await visit.allowed { try await visit.get("/api/pushes", query: query) }
+        guard let history = found else { return }
         hasMore = history.next != nil
         for ledger in history.pushes {
-            let push = SaidPush(ledger: ledger, content: await contents.content(ledger.pushID, visit))
+            let push = SaidPush(ledger: ledger, content: try await contents.content(ledger.pushID, visit))
             pushes.append(push)
             if depth == .present, isShown(push) { break }
         }

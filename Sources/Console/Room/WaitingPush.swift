@@ -99,10 +99,11 @@ struct WaitingPush: Sendable {
     }
 
     /// The pushes that wait for the name: schedules, and the pushes that features hold.
-    static func all(_ visit: Visit, _ name: String) async -> [WaitingPush] {
+    static func all(_ visit: Visit, _ name: String) async throws -> [WaitingPush] {
         var found: [WaitingPush] = []
-        // A list that fails, such as one without Redis, must not take the page away.
-        for find in [schedules] + ofFeatures { found += (try? await find(visit, name)) ?? [] }
+        for find in [schedules] + ofFeatures {
+            found += try await visit.allowed { try await find(visit, name) } ?? []
+        }
         return found.sorted { ($0.due ?? .max) < ($1.due ?? .max) }
     }
 
@@ -112,12 +113,12 @@ struct WaitingPush: Sendable {
         var found: [WaitingPush] = []
         for schedule in try await list(visit, name, "scheduled") {
             let due = TimeText.parse(schedule.schedule.scheduledTime)
-            var waiting = await waiting(schedule, due, visit)
+            var waiting = try await waiting(schedule, due, visit)
             if mayPublish { waiting.actions = actions(waiting, isSoon: waiting.isSoon(visit.now)) }
             found.append(waiting)
         }
         for (schedule, at) in try await conflicts(visit, name) where visit.now - at < conflictLasts {
-            var waiting = await waiting(schedule, nil, visit)
+            var waiting = try await waiting(schedule, nil, visit)
             waiting.isConflict = true
             let post = Action(
                 title: "Send mine", path: "/console/pushes/\(waiting.id)", fields: [("do", "mine")], isMain: true)
@@ -145,9 +146,11 @@ struct WaitingPush: Sendable {
         return (try await visit.get("/api/schedules", query: query) as ScheduleListAnswer).schedules
     }
 
-    private static func waiting(_ schedule: ScheduleAnswer, _ due: Int64?, _ visit: Visit) async -> WaitingPush {
+    private static func waiting(_ schedule: ScheduleAnswer, _ due: Int64?, _ visit: Visit) async throws -> WaitingPush {
         let id = schedule.pushIDs.first ?? ""
-        let ledger: LedgerAnswer? = try? await visit.find("/api/push/\(Form.encoded(id))")
+        let ledger: LedgerAnswer? = try await visit.allowed {
+            try await visit.find("/api/push/\(Form.encoded(id))")
+        }
         return WaitingPush(
             id: id, due: due, push: schedule.push, who: ledger?.by.map { Caller.text($0) },
             whoID: Caller.id(ledger?.by?.whoID), word: "scheduled", page: "/console/pushes/\(id)")

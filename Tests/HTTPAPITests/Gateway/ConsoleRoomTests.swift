@@ -1,5 +1,6 @@
 import Curl
 import LiveActivity
+import Redis
 import StrictJSON
 import TestSupport
 import Testing
@@ -326,6 +327,27 @@ import Testing
             let place = String(try #require(reply.header("location")).prefix { $0 != "#" })
             let page = try await browser.get(place).text
             #expect(page.contains("You wrote these values for match-42."), "\(page)")
+        }
+    }
+
+    @Test func `a room is not shown without a part that cannot be read now`() async throws {
+        try await GatewayFixture.run { gateway in
+            try await gateway.follow("match-42")
+            _ = try await write(gateway, home: 1)
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
+            let room = try await browser.get("/console/names/match-42")
+            #expect(room.status == 200)
+            let (redis, keys, app) = (gateway.store.redis, gateway.store.keys, try gateway.app)
+            // Without its fields, or without the schedules that wait, a page would look whole.
+            for key in [keys.schemas(app), keys.at(app)] {
+                _ = try await redis.run("SET", key, "of another type")
+                #expect(try await browser.get("/console/names/match-42").status == 500, "\(key)")
+                let check = try await browser.post(
+                    "/console/compose/check?\(Self.place)",
+                    try form(token, room, action: "preview", #"{"home":2,"away":0}"#))
+                #expect(check.status == 500, "\(key)")
+                _ = try await redis.run("DEL", key)
+            }
         }
     }
 

@@ -88,7 +88,7 @@ enum ProposalsPage {
         let reach = preview.map { ReachText($0) }
         let title = reach?.words(compose, isScheduled: false, isChange: false).title
         var all = warnings
-        if let reach, let unusual = await UsualReach.warning(reach, compose, visit) { all.insert(unusual, at: 0) }
+        if let reach, let unusual = try await UsualReach.warning(reach, compose, visit) { all.insert(unusual, at: 0) }
         let time = Shown.time(proposal.time, now: visit.now)
         let others = proposal.pushIDs.count - 1
         var shown = values([
@@ -115,8 +115,8 @@ enum ProposalsPage {
         if compose.event == "end" { shown["isEnd"] = true }
         if compose.event == "end", (form.text("audience") ?? "all") == "all" { shown["closes"] = true }
         shown["approve"] = time == nil ? "Approve and send" : "Approve"
-        if isWaiting { shown.merge(await before(proposal, compose, visit)) { $1 } }
-        shown["card"] = await ComposeCheck.card(form, visit)
+        if isWaiting { shown.merge(try await before(proposal, compose, visit)) { $1 } }
+        shown["card"] = try await ComposeCheck.card(form, visit)
         shown["payload"] = proposal.body.value.map { JSONLayout.lines($0) }
         shown["request"] = proposal.request
         shown["path"] = path(proposal.id)
@@ -126,8 +126,10 @@ enum ProposalsPage {
     }
 
     /// The state that the cards show now, and whether that state is newer than the request.
-    private static func before(_ proposal: ProposalAnswer, _ compose: ComposeForm, _ visit: Visit) async -> Values {
-        let standing = await Standing(compose.name, visit, .present)
+    private static func before(
+        _ proposal: ProposalAnswer, _ compose: ComposeForm, _ visit: Visit
+    ) async throws -> Values {
+        let standing = try await Standing(compose.name, visit, .present)
         let newest = standing.newest
         let at = newest.flatMap { TimeText.parse($0.acceptedAt) }
         let isNewer = at.map { $0 > TimeText.parse(proposal.askedAt) ?? 0 } ?? false
@@ -143,13 +145,13 @@ enum ProposalsPage {
             "after": proposal.time == nil && proposal.names.count == 1 ? newest?.pushID ?? "none" : nil,
         ])
         guard let state else { return shown }
-        let type = await SchemaFields.type(of: compose.name, standing.activity, visit)
+        let type = try await SchemaFields.type(of: compose.name, standing.activity, visit)
         shown["before"] =
             Card(
                 app: visit.app.rawValue, name: compose.name, state: state, drawing: await visit.drawing(type),
                 type: type, now: visit.now
             ).values
-        let fields = await SchemaFields.find(visit, compose, known: type)
+        let fields = try await SchemaFields.find(visit, compose, known: type)
         let changes = proposed.map { StateText($0).changes(from: StateText(state)) } ?? []
         shown["changes"] = changes.map { change in
             [
