@@ -55,6 +55,8 @@ import Testing
         #expect(try render("{{#rows}}{{n}}{{z}}{{/rows}}{{n}}", values) == "1z2z0")
         #expect(try render("{{#rows}}{{>row}}{{/rows}}", values) == "<li>1</li><li>2</li>")
         #expect(try render("{{#words}}{{.}}{{/words}}", values) == "a&lt;")
+        let sealed: [String: Any] = ["n": "outer", "rows": [sealed(["n": nil]), sealed(["n": "inner"])]]
+        #expect(try render("{{#rows}}[{{n}}]{{/rows}}", sealed) == "[][inner]")
         #expect(try render("{{#rows}}{{^n}}never{{/n}}{{#z}}{{n}}{{/z}}{{/rows}}", values) == "12")
     }
 

@@ -90,6 +90,7 @@ const where = (element) => element.tagName.toLowerCase() + (element.id ? '#' + e
   + ' "' + (element.value || element.textContent || '').trim().slice(0, 30) + '"';
 const root = document.documentElement;
 if (root.scrollWidth > innerWidth) problems.push(`wider than the window: ${root.scrollWidth} > ${innerWidth}`);
+if (/[a-z](false|true|nil)\b/.test(document.body.innerText)) problems.push('a value of Swift stands in the text');
 const meet = (a, b) => ({left: Math.max(a.left, b.left), right: Math.min(a.right, b.right),
   top: Math.max(a.top, b.top), bottom: Math.min(a.bottom, b.bottom)});
 const size = (a) => Math.max(0, a.right - a.left) * Math.max(0, a.bottom - a.top);

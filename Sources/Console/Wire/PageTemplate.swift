@@ -47,7 +47,8 @@ struct PageTemplate: Sendable {
             switch part {
             case .text(let bytes): output += bytes
             case .value(let name, let form):
-                guard let value = Self.find(name, scopes) else { continue }
+                // A sealed value that is absent is `false`.
+                guard let value = Self.find(name, scopes), !(value is Bool) else { continue }
                 let text = value as? String ?? "\(value)"
                 switch form {
                 case .asItIs: output += text.utf8
