@@ -171,6 +171,8 @@ class Publishing(Live):
         browser.press("Save")
         browser.until("the refusal", lambda: browser.text("[role=alert]"))
         self.look("sketch-refused", expected="422")
+        browser.type("Sketch", drawn.replace("{home} : {away}", "{home} to {away}"))
+        browser.until("the card that follows the text", lambda: "2 to 1" in browser.text("aside .sketch"))
         browser.type("Sketch", drawn)
         browser.press("Save")
         browser.until("the notice", lambda: "sketch is kept" in browser.text(".notice"))

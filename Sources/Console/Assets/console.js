@@ -486,6 +486,25 @@ function days(form) {
   form.addEventListener("submit", () => { zone.value = from.value || to.value ? own() : ""; });
 }
 
+// A form whose button Preview answers with the same page: what it shows follows what one writes.
+function previewed(form) {
+  let waiting = 0;
+  let changes = 0;
+  const look = async () => {
+    const number = changes;
+    const body = new URLSearchParams(new FormData(form));
+    body.set("do", "preview");
+    try {
+      const answer = await fetch(form.action, { method: "POST", body, redirect: "manual", credentials: "same-origin" });
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const fresh = page.querySelectorAll("[data-preview]");
+      if (number !== changes || !fresh.length) return;
+      form.querySelectorAll("[data-preview]").forEach((part, index) => fill(part, fresh[index].innerHTML));
+    } catch { /* The button says why. */ }
+  };
+  form.addEventListener("input", () => { changes += 1; clearTimeout(waiting); waiting = setTimeout(look, 350); });
+}
+
 // The boxes of a list. Without the script the link loads the page again with all of them checked.
 function bulk(form) {
   const boxes = [...document.querySelectorAll(`input[name=entry][form=${form.id}]`)];
@@ -529,6 +548,7 @@ document.addEventListener("DOMContentLoaded", () => {
   for (const element of document.querySelectorAll("[data-live]")) live(element);
   for (const form of document.querySelectorAll("form[data-draft]")) compose(form);
   for (const form of document.querySelectorAll("form[data-bulk]")) bulk(form);
+  for (const form of document.querySelectorAll("form[data-previewed]")) previewed(form);
   for (const form of document.querySelectorAll("form.go")) goTo(form);
   for (const form of document.querySelectorAll("form.filters:has(.zone)")) days(form);
   // A way back must not show a secret again: the browser may keep the page.
