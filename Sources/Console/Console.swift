@@ -223,6 +223,8 @@ struct MenuEntry: Sendable {
     var title: String
     /// The entries that wait for the reader on the page: the badge of the menu entry, and lines of the strip.
     var waiting: [StripLine] = []
+    /// How the part does that the page is about.
+    var lamp: Lamp.Finder?
 }
 
 /// The pages that every page links to.

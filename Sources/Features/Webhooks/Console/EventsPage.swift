@@ -67,7 +67,13 @@ extension Route {
 }
 
 extension MenuEntry {
-    static let webhooks = MenuEntry(group: .app, path: "/console/events", title: "Events")
+    static let webhooks = MenuEntry(group: .app, path: "/console/events", title: "Events") { visit in
+        let webhook: WebhookAnswer = try await visit.get("/api/webhook")
+        guard !webhook.events.isEmpty else { return nil }
+        return Lamp(
+            title: "Webhook", isOn: webhook.failing == nil, text: webhook.failing == nil ? "ok" : "takes no events",
+            hint: webhook.waiting == 1 ? "1 event waits" : "\(Shown.count(webhook.waiting)) events wait")
+    }
 }
 
 extension Notice {

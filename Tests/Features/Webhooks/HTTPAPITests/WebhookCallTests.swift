@@ -47,6 +47,25 @@ import Testing
         }
     }
 
+    @Test func `Home has a lamp for a webhook, and none without one`() async throws {
+        try await GatewayFixture.run { gateway in
+            let (browser, _) = try await ConsoleBrowser.start(gateway)
+            #expect(try await browser.get("/console").text.contains(">Webhook<") == false)
+        }
+        try await GatewayFixture.run(events: Self.policy) { gateway in
+            let (browser, _) = try await ConsoleBrowser.start(gateway)
+            let calm = try await browser.get("/console").text
+            #expect(calm.contains(#"<li class="lamp"><span class="label">Webhook</span><strong"#), "\(calm)")
+            let queue = gateway.store.webhookQueue()
+            defer { queue.close() }
+            let now = gateway.store.time.now()
+            try await queue.failed(
+                try gateway.app, WebhookFailure(since: now, attempts: 3, reason: "HTTP 503", next: now + 4_000))
+            let failing = try await browser.get("/console").text
+            #expect(failing.contains(#"<li class="lamp bad"><span class="label">Webhook</span>"#), "\(failing)")
+        }
+    }
+
     @Test func `dead events are listed in pages, retried and discarded`() async throws {
         try await GatewayFixture.run(events: Self.policy) { gateway in
             let entries = try await dead(3, gateway).map(\.event.entry)
