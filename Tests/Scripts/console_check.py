@@ -176,12 +176,17 @@ class Check(Publishing, People):
         self.say(f"names a mistake of a schema: {browser.text('[role=alert]')}")
 
     def readme(self, path):
-        """The picture of the README: the push that `compose` sent, with what became of it."""
+        """The picture of the README: the room of the name for which `compose` published, with the next goal."""
         browser = self.browser
-        browser.size(1240, 780)
-        browser.open(self.push)
-        browser.until("the end of the push", lambda: browser.text(".standing .state").startswith("done"))
+        browser.size(1240, 860)
+        browser.open(self.url + "/names/match-42")
+        browser.type("Goals home", "2")
+        browser.type("Minute", "31")
+        browser.type("Alert title", "Goal for the home team")
+        browser.until("the next card", lambda: "2 : 0" in browser.text("#check .lock-main"))
+        browser.script("document.activeElement.blur(); scrollTo(0, 0)")
         browser.picture(path, whole=False)
+        browser.size(1280, 860)
 
     def run(self):
         self.api("PUT", "/api/schemas/MatchAttributes", {
@@ -193,6 +198,8 @@ class Check(Publishing, People):
                 "scorer": {"type": "string", "title": "Scorer"}}}})
         self.sign_in()
         self.compose()
+        if self.options.readme:
+            self.readme(self.options.readme)
         self.typo()
         self.drafts()
         self.schedule()
@@ -206,8 +213,6 @@ class Check(Publishing, People):
         self.unreached()
         self.pages()
         self.without_script()
-        if self.options.readme:
-            self.readme(self.options.readme)
         self.trouble()
         self.app()
         self.person()
