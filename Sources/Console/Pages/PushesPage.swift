@@ -4,7 +4,8 @@ import StrictJSON
 
 /// The pushes of the app, newest first.
 enum PushesPage {
-    private static let limit = 50
+    /// A page has less than 46 KB.
+    private static let limit = 40
     private static let states = [
         "queued", "sending", "done", "failed", "superseded", "expired", "cancelled",
     ]
