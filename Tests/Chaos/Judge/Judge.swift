@@ -96,7 +96,7 @@ struct Judge: Sendable {
                     found.note(finding, "\(words)\n    \(Request.words(history))")
                 }
             }
-            // For workers nobody got this end, which was cancelled. So the push before it comes back.
+            // For workers nobody got this push, which was cancelled. So the push before it comes back.
             if unnoticed(request, of: Int(id.name)) == nil { newest = max(newest, number) }
             guard request.isEnd, number > after else { continue }
             endKnown = min(endKnown, request.at + noticing(request, of: Int(id.name)))
@@ -115,16 +115,17 @@ struct Judge: Sendable {
 
     private enum Unnoticed { case late, never }
 
-    /// Whether a cancelled end arrived and workers learned of it late or never, so its device shows the end.
+    /// Whether a cancelled push arrived and workers learned of it late or never, so its device shows the push. An
+    /// update of which they know one arrival brings nothing back.
     ///
     /// Never: it had no answer, or its process was killed or suspended about then, or Redis was away until the page's
     /// lease had lapsed and longer. Late: the worker was too busy for the lease. Then the end's ledger has fewer tokens
     /// than the end reached.
     private func unnoticed(_ request: Request, of name: Int) -> Unnoticed? {
-        guard request.isEnd, request.reached,
-            let end = pushes.first(where: {
+        guard request.reached,
+            let push = pushes.first(where: {
                 $0.name == name && $0.number == request.order && $0.fate == .cancelled
-            })
+            }), request.isEnd || push.ledger?["delivered"] == 0
         else { return nil }
         if request.status == nil { return .never }
         let near = interruptions.filter {
@@ -132,9 +133,11 @@ struct Judge: Sendable {
         }
         if near.contains(where: { $0.ports.contains(request.port) }) { return .never }
         let isRedis = near.contains(where: \.role.isRedis)
-        guard isRedis || leasesLost.contains(where: { $0.contains(end.id) }), let ledger = end.ledger,
-            ledger["delivered"] < record.tokens.count(where: { Int($0.key.name) == name && $0.value.end == end.number })
-        else { return nil }
+        guard isRedis || leasesLost.contains(where: { $0.contains(push.id) }), let ledger = push.ledger else {
+            return nil
+        }
+        let shown = record.tokens.count(where: { Int($0.key.name) == name && $0.value.end == push.number })
+        guard !request.isEnd || ledger["delivered"] < shown else { return nil }
         return isRedis ? .never : .late
     }
 
