@@ -71,7 +71,7 @@ extension MenuEntry {
         let webhook: WebhookAnswer = try await visit.get("/api/webhook")
         guard !webhook.events.isEmpty else { return nil }
         return Lamp(
-            title: "Webhook", isOn: webhook.failing == nil, text: webhook.failing == nil ? "ok" : "takes no events",
+            title: "Webhook", isOn: webhook.failing == nil, text: webhook.failing == nil ? "ok" : "trouble",
             hint: webhook.waiting == 1 ? "1 event waits" : "\(Shown.count(webhook.waiting)) events wait")
     }
 }
