@@ -82,6 +82,16 @@ struct Visit: Sendable {
         do { return try await read() } catch let failure as ConsoleFailure where failure.isFinal { return nil }
     }
 
+    /// The API's answer to a GET that a page can do without, as above.
+    func allowed<Body: AnswerBody>(_ path: String, query: String = "") async throws -> Body? {
+        try await allowed { try await find(path, query: query) }
+    }
+
+    /// What is known of a name. Nil: nothing, or the reader may not know it.
+    func activity(_ name: String) async throws -> ActivityAnswer? {
+        try await allowed("/api/activities/\(Form.encoded(name))")
+    }
+
     /// The bytes of an answer that somebody else wrote, such as a schema.
     func find(_ path: String) async throws -> [UInt8]? { try await found(path)?.body }
 

@@ -56,10 +56,7 @@ struct ComposeCheck {
     private func checkIsOpen(_ compose: ComposeForm, _ visit: Visit) async throws {
         guard compose.event == "update", try compose.sendAt() == nil, compose.schedule == nil, compose.held == nil
         else { return }
-        let activity: ActivityAnswer? = try await visit.allowed {
-            try await visit.find("/api/activities/\(Form.encoded(compose.name))")
-        }
-        if activity?.ended == true {
+        if try await visit.activity(compose.name)?.ended == true {
             let message = "was closed by an end. It takes updates again once a start or a new card opens it"
             throw ComposeForm.Problem(field: "name", message: message)
         }

@@ -84,9 +84,7 @@ enum ComposePage {
     private static func present(_ push: String, _ visit: Visit) async throws -> CopiedPush {
         let letter: DeadLetterAnswer = try await visit.get("/api/dead/\(Form.encoded(push))")
         var copied = try await again(push, visit)
-        let name: ActivityAnswer? = try await visit.allowed {
-            try await visit.find("/api/activities/\(Form.encoded(letter.name))")
-        }
+        let name = try await visit.activity(letter.name)
         // A long list cannot be an audience of its own.
         let unlit: UnlitChannelsAnswer? =
             letter.kept > Audience.maximumLeaves

@@ -194,7 +194,7 @@ enum UsualReach {
     static func warning(_ reach: ReachText, _ compose: ComposeForm, _ visit: Visit) async throws -> String? {
         guard let count = reach.count, count >= least else { return nil }
         let query = Form.query(["limit": "\(pushes)", "name": compose.name, "event": compose.event])
-        let last: HistoryAnswer? = try await visit.allowed { try await visit.get("/api/pushes", query: query) }
+        let last: HistoryAnswer? = try await visit.allowed("/api/pushes", query: query)
         return last.flatMap { text(count, $0.pushes.map(\.targets)) }
     }
 

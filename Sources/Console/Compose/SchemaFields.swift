@@ -125,10 +125,7 @@ struct SchemaFields {
     static func type(_ visit: Visit, _ compose: ComposeForm) async throws -> String? {
         if compose.event == "start" { return compose.form.text("attributes_type") }
         guard !compose.name.isEmpty else { return nil }
-        let activity: ActivityAnswer? = try await visit.allowed {
-            try await visit.find("/api/activities/\(Form.encoded(compose.name))")
-        }
-        return try await type(of: compose.name, activity, visit)
+        return try await type(of: compose.name, visit.activity(compose.name), visit)
     }
 
     /// The attributes type of a name's cards: its own, or that of the schema which fits best.
@@ -151,7 +148,7 @@ struct SchemaFields {
     }
 
     private static func listing(_ visit: Visit) async throws -> SchemasAnswer? {
-        try await visit.allowed { try await visit.get("/api/schemas") }
+        try await visit.allowed("/api/schemas")
     }
 
     private static func best(_ listing: SchemasAnswer, _ name: String) -> String? {

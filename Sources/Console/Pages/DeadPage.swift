@@ -100,14 +100,10 @@ private actor Replaced {
 
     func isReplaced(_ letter: DeadLetterAnswer) async throws -> Bool {
         if newest[letter.name] == nil {
-            let path = "/api/activities/\(Form.encoded(letter.name))"
-            let activity: ActivityAnswer? = try await visit.allowed { [visit] in try await visit.find(path) }
-            newest[letter.name] = .some(activity?.newestPush)
+            newest[letter.name] = .some(try await visit.activity(letter.name)?.newestPush)
         }
         guard let newest = newest[letter.name] ?? nil, newest.pushID != letter.pushID,
-            let ledger: LedgerAnswer = try await visit.allowed({ [visit] in
-                try await visit.find("/api/push/\(Form.encoded(letter.pushID))")
-            }),
+            let ledger: LedgerAnswer = try await visit.allowed("/api/push/\(Form.encoded(letter.pushID))"),
             let own = TimeText.parse(ledger.createdAt), let other = TimeText.parse(newest.acceptedAt)
         else { return false }
         // Two pushes may have the same millisecond.

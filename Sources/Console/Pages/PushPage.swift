@@ -18,8 +18,7 @@ enum PushPage {
         // Until its time the schedule has the push as it was published. One that never went out has it there too.
         let isUnsent = isScheduled || push.isFinal && content == nil
         let schedule: ScheduleAnswer? =
-            isUnsent
-            ? try await visit.allowed { try await visit.find("/api/schedules/\(Form.encoded(id))") } : nil
+            isUnsent ? try await visit.allowed("/api/schedules/\(Form.encoded(id))") : nil
         if isScheduled, let schedule, isSoon(schedule, visit.now) {
             return visit.redirect(RoomPage.path(name) + Form.query(["sent": id]), Notice.of(visit.query["notice"]))
         }
@@ -69,10 +68,7 @@ enum PushPage {
         let name = push.ledger.name
         var type = sent?.text("attributes_type") ?? sent?.text("attributes-type")
         if type == nil {
-            let activity: ActivityAnswer? = try await visit.allowed {
-                try await visit.find("/api/activities/\(Form.encoded(name))")
-            }
-            type = try await SchemaFields.type(of: name, activity, visit)
+            type = try await SchemaFields.type(of: name, visit.activity(name), visit)
         }
         shown["card"] =
             Card(

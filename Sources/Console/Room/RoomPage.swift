@@ -157,7 +157,7 @@ extension RoomPage {
         let shown = standing.shown
         let state = standing.shownState
         let type = try await SchemaFields.type(of: standing.name, activity, visit)
-        let pauses: PausesAnswer? = try await visit.allowed { try await visit.get("/api/pauses") }
+        let pauses: PausesAnswer? = try await visit.allowed("/api/pauses")
         let isClosed = activity?.ended == true
         let row = shown.map { PushValues(ledger: $0.ledger, now: now).row }
         return sealed([

@@ -65,9 +65,7 @@ struct SaidPush: Sendable {
 
         func content(_ id: String, _ visit: Visit) async throws -> ContentAnswer? {
             if let found = known.withLock({ $0[id] }) { return found }
-            let found: ContentAnswer? = try await visit.allowed {
-                try await visit.find("/api/push/\(Form.encoded(id))/content")
-            }
+            let found: ContentAnswer? = try await visit.allowed("/api/push/\(Form.encoded(id))/content")
             if let found {
                 known.withLock {
                     if $0.count >= Self.most { $0 = [:] }

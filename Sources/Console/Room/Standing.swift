@@ -32,11 +32,10 @@ struct Standing: Sendable {
             (activity, waiting) = (nil, [])
             return
         }
-        activity = try await visit.allowed { try await visit.find("/api/activities/\(Form.encoded(name))") }
+        activity = try await visit.activity(name)
         waiting = try await WaitingPush.all(visit, name)
         let query = Form.query(["limit": "\(Self.most)", "name": name])
-        let found: HistoryAnswer? = try await visit.allowed { try await visit.get("/api/pushes", query: query) }
-        guard let history = found else { return }
+        guard let history: HistoryAnswer = try await visit.allowed("/api/pushes", query: query) else { return }
         hasMore = history.next != nil
         for ledger in history.pushes {
             let push = SaidPush(ledger: ledger, content: try await contents.content(ledger.pushID, visit))

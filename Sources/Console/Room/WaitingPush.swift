@@ -148,9 +148,7 @@ struct WaitingPush: Sendable {
 
     private static func waiting(_ schedule: ScheduleAnswer, _ due: Int64?, _ visit: Visit) async throws -> WaitingPush {
         let id = schedule.pushIDs.first ?? ""
-        let ledger: LedgerAnswer? = try await visit.allowed {
-            try await visit.find("/api/push/\(Form.encoded(id))")
-        }
+        let ledger: LedgerAnswer? = try await visit.allowed("/api/push/\(Form.encoded(id))")
         return WaitingPush(
             id: id, due: due, push: schedule.push, who: ledger?.by.map { Caller.text($0) },
             whoID: Caller.id(ledger?.by?.whoID), word: "scheduled", page: "/console/pushes/\(id)")
