@@ -67,6 +67,10 @@ def faults(**fields):
     assert status == 200, text
 
 
+def requests_in_flight():
+    return json.loads(call("GET", announced["control_url"] + "/simulator/record")[1])["in_flight"] > 0
+
+
 def redis(*arguments):
     return subprocess.run(
         ["redis-cli", "-p", str(ports["redis"]), *arguments], capture_output=True, text=True).stdout.strip()
@@ -247,15 +251,17 @@ def unreachable_apns():
 
 
 def poison():
-    """Workers die over one task again and again: each is killed while APNs does not answer."""
+    """Workers die over one task again and again: each is killed while it waits for APNs. Later its lease is no longer held,
+    since a request without an answer leaves its page soon."""
     follow("poison")
     faults(stall_share=1)
     publish("poison")
 
     def kill():
-        time.sleep(4)
-        stop("worker", signal.SIGKILL)
-        start_worker()
+        if requests_in_flight():
+            stop("worker", signal.SIGKILL)
+            until("its connections are closed", lambda: not requests_in_flight())
+            start_worker()
 
     expect("LamplighterPoisonTask", kill)
     faults()

@@ -173,7 +173,9 @@ extension WorkerContext {
                 return .acknowledge
             }
         }
-        metrics.claimed(item.app, claim.isPoison ? .poison : isTakenOver ? .lapsed : .claimed)
+        if !tookOver(item.app, claim.lease.part, isPoison: claim.isPoison, isTakenOver: isTakenOver, log) {
+            metrics.claimed(item.app, .claimed)
+        }
         let held = leases.hold(claim.lease, askedAt: asked, for: options.claimAfter)
         let isOver = claim.record.deadline <= store.time.now()
         let sweep = Sweep(
@@ -192,6 +194,18 @@ extension WorkerContext {
             if pause == .zero { try await store.queue.add([item]) }
             return .acknowledge
         }
+    }
+
+    /// Tells operators that the last owner of a claimed lease crashed or stalled.
+    /// - Returns: whether it did
+    @discardableResult
+    func tookOver(_ app: AppKey, _ part: WorkItem.Part, isPoison: Bool, isTakenOver: Bool, _ log: Logger) -> Bool {
+        if isPoison {
+            log.error("task given up: too many workers in a row crashed or stalled", metadata: ["part": "\(part)"])
+        }
+        guard isPoison || isTakenOver else { return false }
+        metrics.claimed(app, isPoison ? .poison : .lapsed)
+        return true
     }
 
     /// Tells operators why devices may have got a push twice: this machine or Redis was too busy, or stood still.

@@ -17,6 +17,7 @@ extension WorkerContext {
             return .acknowledge
         case .claimed(let lease, let hasPendingRemovals, let isPoison):
             guard let app = apps[item.app] else { return .leave }
+            tookOver(item.app, .retries, isPoison: isPoison, isTakenOver: entry.isTakenOver, log)
             let held = leases.hold(lease, askedAt: asked, for: options.claimAfter)
             defer { leases.release(held) }
             for push in try await store.deadLetters.enlistUnlisted(item.app, item.name) {

@@ -57,8 +57,6 @@ struct Sweep: Sendable {
         }
         if claim.record.state.isFinal { delivery.state.change { $0.isStopped = true } }
         if claim.isPoison {
-            delivery.log.error(
-                "task given up: too many workers in a row crashed or stalled", metadata: ["part": "\(lease.part)"])
             await settleRest(stop: "PoisonTask")
         } else {
             if lease.part == .catchUp { await catchUp() } else { await pages() }

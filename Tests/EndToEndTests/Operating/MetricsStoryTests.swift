@@ -1,4 +1,5 @@
 import Foundation
+import Store
 import TestSupport
 import Testing
 
@@ -45,6 +46,33 @@ struct MetricsStoryTests {
         #expect(text.contains(#"lamplighter_pages_in_flight{app="shop"} 0"#))
         let fleet = try await deployment.call("GET", deployment.gatewayURL + "/metrics", user: nil).text
         #expect(fleet.contains(#"lamplighter_fleet_workers{app="shop",state="live"} 1"#))
+    }
+
+    /// `LamplighterPoisonTask` sees nothing but this count.
+    @Test func `phones that wait for a retry and that workers died over are counted as given up`() async throws {
+        let deployment = try await Deployment.start()
+        let faults = deployment.controlURL + "/simulator/faults"
+        func answer(_ body: String) async throws {
+            #expect(try await deployment.call("POST", faults, user: nil, body: body).status == 200)
+        }
+        try await answer(#"{"rejections":{"ServiceUnavailable":1}}"#)
+        #expect(try await deployment.importChannels(1, name: "match-42").code == 0)
+        let first = try await deployment.worker("first")
+        let push = try await deployment.publish()
+        try await eventually("the phone waits for its retry") { try await deployment.ledger(push)["retries"] > 0 }
+        first.signal(SIGTERM)
+        #expect(await first.end()?.code == 0)
+        // So many workers have died with the lease.
+        let lapses = try Deployment.lapsesOfRetries("match-42")
+        #expect(try deployment.redis.command("HSET \(lapses) \(SweepStore.mostLapses + 1)").first == ":")
+        try await answer("{}")
+        let second = try await deployment.worker("second", ["LAMPLIGHTER_WORKER_PORT": "0"])
+        defer { second.kill() }
+        try await eventually("the push is given up") { try await deployment.ledger(push)["failed"] == 1 }
+        let port = second.err.firstMatch(of: /health and metrics url=(http\S+)/).map { String($0.1) } ?? ""
+        let text = try await deployment.call("GET", port + "/metrics", user: nil).text
+        #expect(text.contains(#"lamplighter_lease_claims_total{app="shop",outcome="poison"} 1"#))
+        #expect(second.err.contains("task given up"), "\(second.err)")
     }
 
     /// The labels of each metric, as the document's tables name them.

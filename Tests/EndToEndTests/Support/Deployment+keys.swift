@@ -11,6 +11,11 @@ extension Deployment {
         "\(keys.keptPushes(keys.tag(try AppKey("shop"), try ActivityName(name)), id))"
     }
 
+    /// The key and the field that count the workers that died over a name's phones in retry.
+    static func lapsesOfRetries(_ name: String) throws -> String {
+        "\(keys.nameLeases(keys.tag(try AppKey("shop"), try ActivityName(name)))) r:c"
+    }
+
     /// The beginning of the keys of provider tokens.
     static func keysOfProviderTokens() throws -> Substring {
         let key = keys.providerToken(try AppKey("shop"), "")
