@@ -2,7 +2,7 @@ public import Delivery
 public import LiveActivity
 
 extension PreparedPush {
-    /// What an update, start or end sends to each token.
+    /// The request that an update, start or end sends to each token.
     /// - Parameters:
     ///   - expiration: epoch seconds; 0: try once; nil: Apple's storage policy
     ///   - collapseID: at most 64 bytes

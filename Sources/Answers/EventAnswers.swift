@@ -14,7 +14,7 @@ public struct EventAlarmAnswer: AnswerBody {
     }
 }
 
-/// An outgoing event, as the stream of events has it, and others who are told.
+/// An outgoing event, as the stream of events and other receivers get it.
 public struct OutgoingEventAnswer: AnswerBody {
     public let id, type, app, at: String
     public let push: LedgerAnswer?

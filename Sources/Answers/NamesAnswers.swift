@@ -41,7 +41,7 @@ public struct LastContentStateAnswer: AnswerBody {
     }
 }
 
-/// The newest push of a name that counts: the one that `options.after` has to name.
+/// The newest push of a name that counts. `options.after` has to name it.
 public struct NewestPushAnswer: AnswerBody {
     public static var about: String? {
         "The newest push that was not cancelled, refused or expired before it reached anybody, and is no test."

@@ -16,7 +16,7 @@ public struct AppState: Sendable {
         public var since: Int64
         /// Nil: it may tell of names that the reader's credential is not for.
         public var reason: String?
-        /// The person who knows of it. Nil: nobody said so.
+        /// The person who knows of the alarm. Nil: no person said so.
         public var known: Known?
 
         public init(

@@ -64,7 +64,7 @@ public struct ConsoleCall: Sendable {
     public var query: String
     public var body: [UInt8]
     public var idempotencyKey: String?
-    /// The word of the log of actions, if it is another one than that of the call.
+    /// The word of the log of actions, if it is not the call's own word.
     public var action: String?
     /// The browser's.
     public var address: String
@@ -72,7 +72,7 @@ public struct ConsoleCall: Sendable {
     public var now: Int64
 }
 
-/// The API's answer. A page takes its value as it is. Nobody writes and reads it as JSON in between.
+/// The API's answer. A page takes its value as it is. It is not written and read as JSON in between.
 public struct ConsoleAnswer: Sendable {
     public var status: Int
     /// Nil: the body is somebody's text, or there is none.

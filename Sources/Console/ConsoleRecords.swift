@@ -34,6 +34,6 @@ public protocol ConsoleRecords: Sendable {
     ) async throws
     func drop(_ app: AppKey, of owner: String, draft id: String) async throws
 
-    /// The time at which the publish with this key goes out, epoch ms: the one that its first click gave.
+    /// The time at which the publish with this key goes out, epoch ms. The first click decides the time.
     func due(_ publish: String, at time: Int64) async throws -> Int64
 }

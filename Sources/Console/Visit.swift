@@ -30,7 +30,7 @@ struct Visit: Sendable {
 
     /// - Parameters:
     ///   - document: the body as somebody wrote it
-    ///   - action: the word of the log of actions; nil: that of the call
+    ///   - action: the word of the log of actions; nil: the call's own word
     func answer(
         _ method: String, _ path: String, query: String = "", document: [UInt8], key: String? = nil,
         as action: String? = nil
@@ -59,7 +59,7 @@ struct Visit: Sendable {
     }
 
     /// About how many targets a push to everyone who follows will have, while its ledger still counts them. Nil: the
-    /// ledger has counted them, or nobody knows.
+    /// ledger has counted them, or the number is unknown.
     func expected(_ ledger: LedgerAnswer) async -> Int? {
         let isUnderWay = ["queued", "sending"].contains(ledger.state)
         guard isUnderWay, !ledger.expanded, ledger.event != "start" else { return nil }
@@ -87,7 +87,7 @@ struct Visit: Sendable {
         try await allowed { try await find(path, query: query) }
     }
 
-    /// What is known of a name. Nil: nothing, or the reader may not know it.
+    /// The state of a name. Nil: the name is unknown, or the reader may not know it.
     func activity(_ name: String) async throws -> ActivityAnswer? {
         try await allowed("/api/activities/\(Form.encoded(name))")
     }
@@ -154,7 +154,7 @@ struct Visit: Sendable {
     /// Asks before something that cannot be undone: shows the sentence and a button that posts the same form again.
     /// - Parameters:
     ///   - isSafe: it can be undone, so the button is not red
-    ///   - asked: the form that is posted again; nil: the one that was sent
+    ///   - asked: the form that is posted again; nil: the form that was sent
     /// - Returns: nil once the button was pressed.
     func confirmation(
         _ title: String, _ sentence: String, button: String, back: String, isSafe: Bool = false, asked: Form? = nil

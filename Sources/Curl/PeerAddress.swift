@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// The IP address of a peer: the one that is connected to, whatever a name led to before.
+/// The IP address of a connected peer, whatever a name led to before.
 public struct PeerAddress: Sendable, Hashable {
     /// 4 bytes of IPv4 or 16 of IPv6, in network order.
     public let bytes: [UInt8]
@@ -44,7 +44,8 @@ public struct PeerAddress: Sendable, Hashable {
         // NAT64 and 6to4 hold the IPv4 address to which packets go.
         if Self.isIn(bytes, [0, 0x64, 0xFF, 0x9B] + Self.zeros(8), 96) { return Self.isPublicV4(bytes[12...]) }
         if Self.isIn(bytes, [0x20, 0x02], 16) { return Self.isPublicV4(bytes[2..<6]) }
-        // Only 2000::/3 is global unicast. That leaves out ::1, IPv4-mapped, unique local, link-local and multicast.
+        // Only 2000::/3 is global unicast. This rule leaves out ::1, IPv4-mapped, unique local, link-local and
+        // multicast.
         guard Self.isIn(bytes, [0x20], 3) else { return false }
         return !Self.specialV6.contains { Self.isIn(bytes, $0.network, $0.bits) }
     }

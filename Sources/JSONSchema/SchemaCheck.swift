@@ -87,7 +87,8 @@ struct SchemaCheck {
         if let bound = node.exclusiveMaximum, number >= bound { throw value.error("must be below \(bound.short)") }
     }
 
-    /// Tries alternatives. If none matches, it reports the error of the one that got furthest: mostly the intended one.
+    /// Tries alternatives. If none matches, it reports the error of the alternative that got furthest, which is mostly
+    /// the intended one.
     private mutating func alternatives(_ value: JSONValue, _ schemas: [Int], most: Int) throws(JSONError) {
         var matches = 0
         var deepest: JSONError?

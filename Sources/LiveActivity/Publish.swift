@@ -40,7 +40,8 @@ public struct Publish: Sendable, Hashable {
     /// The most bytes of a payload that APNs accepts for a token. It accepts more for a broadcast channel.
     public static let maximumTokenPayload = 4_096
 
-    /// Whether the push also goes to the name's broadcast channel. That knows no audience and starts no activities.
+    /// Whether the push also goes to the name's broadcast channel. A broadcast knows no audience and starts no
+    /// activities.
     public var isForBroadcast: Bool {
         (audience == .all || audience == .platform(.ios)) && event != .start && android?.isAlone != true
     }

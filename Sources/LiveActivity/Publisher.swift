@@ -4,11 +4,11 @@ public struct Publisher: Sendable, Hashable {
     public var credential: String
     /// The client's address, as far as trusted proxies tell it.
     public var address: String
-    /// The person, if the console knows: one who signed in without a secret.
+    /// The person that signed in to the console without a secret. Nil: no such person.
     public var who: String?
     /// The id of that person at the provider, which stays when the name changes. Others may have the same name.
     public var whoID: String?
-    /// The second person, who let the push go out. Nil: nobody had to.
+    /// The second person, who approved the push. Nil: the push needed no approval.
     public var second: Second?
 
     /// A person beside the caller.

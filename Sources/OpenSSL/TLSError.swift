@@ -6,7 +6,7 @@ public enum TLSError: Error, Sendable, Hashable, CustomStringConvertible {
     case setup(String)
     /// The peer's certificate is not trusted: the fault, and OpenSSL's error text.
     case certificate(CertificateFault, String)
-    /// The peer requires a certificate of ours, or refuses the one that it got, with OpenSSL's error text.
+    /// The peer requires a certificate of ours, or refuses the certificate that it got, with OpenSSL's error text.
     case clientCertificate(String)
     /// The peer does not speak TLS.
     case notTLS

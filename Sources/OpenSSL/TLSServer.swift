@@ -11,7 +11,7 @@ public struct TLSServer: Sendable, Hashable {
         case roots
         /// The SHA-256 of the server's certificate (DER) must be in the list. The handshake proves that it has the key.
         case pinned([[UInt8]])
-        /// Every server is trusted. Only a listener who does not take part in the connection is kept out.
+        /// Every server is trusted. Only a passive listener is kept out.
         case anything
     }
 

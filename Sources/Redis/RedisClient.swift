@@ -17,8 +17,8 @@ public final class RedisClient: Sendable {
     /// - Parameters:
     ///   - url: the server, the sentinels or some nodes of the cluster.
     ///   - connections: how many connections to the server, or to each node of a cluster.
-    ///   - scripts: each new connection loads those that the server lacks, so that their first call needs no extra
-    ///     round trip.
+    ///   - scripts: each new connection loads the scripts that the server lacks, so that their first call needs no
+    ///     extra round trip.
     ///   - logger: receives lines about lost and new connections.
     public convenience init(
         url: RedisURL, connections: Int = 2, scripts: [RedisScript] = [], options: RedisOptions = RedisOptions(),
@@ -101,7 +101,7 @@ public final class RedisClient: Sendable {
     /// Whether the node that owns the key is known to be away. One server never counts as away.
     public func isAway(_ key: RedisKey) -> Bool { deployment.isAway(key) }
 
-    /// The keys in groups of which one command may name all: those of one slot, or of one server.
+    /// The keys in groups. One command may name all keys of a group, because they are of one slot or of one server.
     public func together(_ keys: [RedisKey]) -> [[RedisKey]] {
         guard isCluster else { return keys.isEmpty ? [] : [keys] }
         return Dictionary(grouping: keys) { HashSlot(key: $0.description) }.map(\.value)

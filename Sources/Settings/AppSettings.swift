@@ -7,7 +7,7 @@ public struct AppSettings: Sendable, Hashable, CustomStringConvertible, CustomRe
     /// `apps[0]`, or empty for the app of the environment.
     let path: String
     let values: [AppField: String]
-    /// Those beside the app's two secrets.
+    /// The credentials beside the app's two secrets.
     public let credentials: [CredentialSettings]
 
     public subscript(field: AppField) -> String? { values[field] }

@@ -92,7 +92,7 @@ extension AndroidPhone.Card {
     }
 
     private mutating func change(_ update: LiveUpdate) -> AndroidPhone.Outcome {
-        // The comparison is strict: of two contents with one second, the one that came last stays.
+        // The comparison is strict: of two contents with one second, the later content stays.
         if let content, content.timestamp > update.timestamp { return .older }
         content = update
         return isActive ? show(update) : .ignored("update of a card that was not started")

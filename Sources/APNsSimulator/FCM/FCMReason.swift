@@ -1,5 +1,5 @@
 /// The forms of FCM's rejections, by a name that faults and the record use. The error code of an answer is not enough,
-/// because one code has several forms. The forms are those that the tests of Google's own clients know.
+/// because one code has several forms. The tests of Google's own clients know these forms.
 enum FCMReason: String, Sendable, Hashable, CaseIterable {
     case unregistered = "UNREGISTERED"
     /// An old form: the status is INVALID_ARGUMENT.

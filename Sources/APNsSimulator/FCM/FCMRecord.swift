@@ -1,18 +1,18 @@
 /// Counts of FCM since the start or the last reset. `GET /simulator/fcm/record` returns them as JSON in snake case.
 public struct FCMRecord: Sendable, Hashable, Codable, ConnectionCounts {
-    /// Requests to send a message that were read to their end. `accepted` got a 200, and `validated` are the ones of
-    /// them with `validate_only`.
+    /// Requests to send a message that were read to their end. `accepted` counts the requests that got a 200, and
+    /// `validated` counts the accepted requests with `validate_only`.
     public var requests = 0
     public var accepted = 0
     public var validated = 0
-    /// Different addresses of well-formed messages, and those of accepted ones (0 in fast mode).
+    /// Different addresses of well-formed messages, and different addresses of accepted messages (0 in fast mode).
     public var addresses = 0
     public var acceptedAddresses = 0
     public var byStatus: [String: Int] = [:]
     /// Rejections by the names of `FCMReason`.
     public var byReason: [String: Int] = [:]
-    /// Messages that phones took. The next four count the ones that phones did not take, and `pending` the messages
-    /// that a fault holds back.
+    /// Messages that phones took. The next four count messages that phones did not take. `pending` counts messages that
+    /// a fault holds back.
     public var shown = 0
     public var duplicates = 0
     public var droppedByDevice = 0

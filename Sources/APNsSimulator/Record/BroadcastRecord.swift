@@ -1,6 +1,6 @@
 /// Counts of broadcasts since the start or the last reset.
 public struct BroadcastRecord: Sendable, Hashable, Codable, DeviceCounts {
-    /// Broadcasts that were read to their end. `accepted` counts the ones that got a 200.
+    /// Broadcasts that were read to their end. `accepted` counts the broadcasts that got a 200.
     public var requests = 0
     public var accepted = 0
     public var byReason: [String: Int] = [:]

@@ -155,7 +155,8 @@ struct Recorder: Sendable {
         _ entry: Entry, _ payload: DevicePayload, _ payloads: [DevicePayload], _ token: inout TokenRecord,
         _ counts: inout some DeviceCounts
     ) {
-        // A push-to-start token belongs to no activity. Each start makes one, but those with one collapse id share it.
+        // A push-to-start token belongs to no activity. Each start makes an activity, but starts with the same collapse
+        // id share one.
         if payload.event == .start {
             if let id = entry.collapseID {
                 if !token.startIDs.contains(id) { token.startIDs.append(id) }

@@ -15,7 +15,7 @@ public struct TokenReport: Sendable, Hashable {
     /// The greatest order that reached the token, and how often a lower one came after it. Nil without `orderMember`.
     public var newest: Int?
     public var backwards: Int?
-    /// How many activities starts created. Those with one `apns-collapse-id` count once. Nil if none.
+    /// How many activities starts created. Activities with the same `apns-collapse-id` count once. Nil if none.
     public var cards: Int?
     /// The card as the device shows it: timestamp (epoch seconds) and event of the newest push that the device used,
     /// and the newest state. An `end` without a state leaves the state as it was.

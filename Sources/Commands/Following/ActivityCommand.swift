@@ -59,7 +59,7 @@ struct ActivityCommand: CheckedCommand {
 }
 
 extension NewestPushAnswer {
-    /// The push, and who sent it.
+    /// The push and its publisher.
     fileprivate var line: String { "\(pushID) (\(event), \(state)\(by.map { ", by \($0.caller)" } ?? ""))" }
 }
 

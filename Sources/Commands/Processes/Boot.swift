@@ -150,7 +150,8 @@ extension Boot {
     }
 }
 
-/// Files that the kernel writes of a process that crashed. Those of `serve` and `work` would hold secrets and tokens.
+/// Files that the kernel writes of a process that crashed. A core file of `serve` or `work` would hold secrets and
+/// tokens.
 enum CoreFiles {
     /// Lets the kernel write none. The hard limit stays, so `prlimit --core=unlimited --pid` still asks for one.
     /// PR_SET_DUMPABLE would do the same, but Swift's backtrace of a crash could not read the process then.

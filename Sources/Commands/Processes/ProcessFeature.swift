@@ -22,7 +22,7 @@ struct ProcessFeature: Sendable {
 
 /// Work of a feature in a worker, and its part in a reload of the worker.
 struct WorkerPart: Sendable {
-    /// They end when the worker begins to drain.
+    /// Tasks that end when the worker begins to drain.
     var tasks: [@Sendable () async -> Void] = []
     /// Reads the files that the settings name, and returns the change that uses them. All parts read before anything is
     /// changed.

@@ -78,8 +78,8 @@ enum ServiceRun {
     }
 }
 
-/// Handles SIGTERM and SIGINT. The first signal asks for an orderly end, and the second ends the process at once. That
-/// loses nothing either, because other workers claim what this process held.
+/// Handles SIGTERM and SIGINT. The first signal asks for an orderly end, and the second ends the process at once. The
+/// second signal loses nothing either, because other workers claim what this process held.
 struct SignalTrap: Sendable {
     let first: AsyncStream<Int32>
 

@@ -16,7 +16,7 @@ struct Table {
         var title = ""
         var kind = Kind.text
         var isRight = false
-        /// A column of rank 0 stays. The one with the greatest rank is left out first.
+        /// A column of rank 0 stays. The column with the greatest rank is left out first.
         var rank = 0
 
         static func text(_ title: String = "", rank: Int = 0) -> Column { Column(title: title, rank: rank) }

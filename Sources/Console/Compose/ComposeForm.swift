@@ -74,7 +74,7 @@ struct ComposeForm {
 
     /// The object that `POST /api/push` takes.
     /// - Parameters:
-    ///   - after: the precondition. Nil: the one that somebody wrote, or none
+    ///   - after: the precondition. Nil: the precondition of the form, or none
     ///   - platforms: of the app. All get the same content state
     func push(after: String? = nil, on platforms: Set<Platform> = [.ios]) throws(Problem) -> JSON {
         var activity: JSON = ["name": .string(name), "event": .string(event)]

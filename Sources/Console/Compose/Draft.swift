@@ -12,7 +12,7 @@ struct Draft {
         var status: Int
     }
 
-    /// The fields of Compose and of the question before a publish, beside those of a schema.
+    /// The fields of Compose and of the question before a publish, beside the fields of a schema.
     private static let fields = Set(
         ComposeForm.fields + Basis.fields
             + ["at", "key", "asks", "mine", "room", "state_before", "filled", "of", "template_title"])

@@ -128,7 +128,7 @@ struct SchemaFields {
         return try await type(of: compose.name, visit.activity(compose.name), visit)
     }
 
-    /// The attributes type of a name's cards: its own, or that of the schema which fits best.
+    /// The attributes type of a name's cards: its own, or the type of the schema that fits best.
     static func type(of name: String, _ activity: ActivityAnswer?, _ visit: Visit) async throws -> String? {
         if let type = activity?.attributesType { return type }
         return try await listing(visit).flatMap { best($0, name) }

@@ -56,7 +56,7 @@ actor LiveFeed {
         var secondsSinceCheck = 0
         /// The latest time at which the tab's page was made, epoch ms. An earlier look may be older than the page.
         var opened: Int64
-        /// Whether it has got a look from after that.
+        /// Whether the reader has got a look from after that time.
         var isUpToDate = false
     }
 

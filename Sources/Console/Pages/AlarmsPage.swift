@@ -1,4 +1,4 @@
-/// The alarms of the app: what each means, what to do, and who knows of it.
+/// The alarms of the app: what each means, what to do, and the person who knows of it.
 enum AlarmsPage {
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let identity = visit.session.identity

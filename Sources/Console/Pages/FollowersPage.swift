@@ -4,7 +4,7 @@ import StrictJSON
 
 /// The devices that follow a name. The API answers whole tokens; the page shows none of them, and the file has all.
 enum FollowersPage {
-    /// Those that `import` reads.
+    /// The columns that `import` reads.
     private static let columns = [
         "channel", "token", "registered_at_ms", "started_at_ms", "activity_id", "frequent_pushes_enabled",
         "options.catch_up",

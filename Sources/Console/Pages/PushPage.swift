@@ -118,7 +118,7 @@ enum PushPage {
         return shown
     }
 
-    /// What became of the push for one device, as far as it is known.
+    /// The outcome of the push for one device, as far as it is known.
     private static func outcome(of device: String, _ channels: [UnlitChannelAnswer], _ isFinal: Bool) -> Values {
         guard let found = channels.first(where: { haveSameBytes($0.channelID, device) }) else {
             return ["device": device, isFinal ? "isUnknown" : "isOpen": true]
@@ -217,7 +217,7 @@ enum PushPage {
             "push": push,
         ])
         let answer = await visit.answer("PUT", "/api/schedules/\(id)", body, as: "publish")
-        // It went out in this moment.
+        // The push went out in this moment.
         if answer.status == 409 { return visit.redirect(RoomPage.path(name)) }
         guard (200..<300).contains(answer.status) else { throw ConsoleFailure(answer) }
         return visit.redirect(RoomPage.path(name) + Form.query(["sent": visit.parameter("push")]))

@@ -2,11 +2,11 @@ import Answers
 import LiveActivity
 import StrictJSON
 
-/// A name as it is now: what its cards show, who sent that, what else was sent, and what waits.
+/// A name as it is now: the push that its cards show with its publisher, other pushes, and the pushes that wait.
 struct Standing: Sendable {
     /// How many pushes are read.
     enum Depth {
-        /// Up to the one that everybody has.
+        /// Up to the push that everybody has.
         case present
         /// All that a room shows.
         case timeline

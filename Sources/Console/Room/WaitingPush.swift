@@ -38,9 +38,9 @@ struct WaitingPush: Sendable {
     /// The page that says more. Nil: there is none.
     var page: String?
     var actions: [Action] = []
-    /// It does not go out by itself, also once its time has come.
+    /// The push does not go out by itself, also once its time has come.
     var isHeld = false
-    /// It was to go out and did not, because the name had a push that its sender did not see. Its sender decides.
+    /// The push was to go out and did not, because the name had a push that its sender did not see. Its sender decides.
     var isConflict = false
 
     /// The label of the schedule in which a publish of the console waits its first seconds.
@@ -107,7 +107,7 @@ struct WaitingPush: Sendable {
         return found.sorted { ($0.due ?? .max) < ($1.due ?? .max) }
     }
 
-    /// Schedules of a name, and those that conflicted a moment ago.
+    /// Schedules of a name, and schedules that conflicted a moment ago.
     static let schedules: Finder = { visit, name in
         let mayPublish = visit.session.identity.scopes.opens(.publish)
         var found: [WaitingPush] = []

@@ -80,9 +80,9 @@ extension Console {
         return (next, ConsoleSession.cookie(kept, life: longest, isSecure: request.isSecure))
     }
 
-    /// The ids of the browser's sessions with a new one. A session of the same app ends: it may be somebody else's.
-    /// Those of other apps keep their places, so that the addresses of their pages stay. The new one takes the first
-    /// place if nobody stands there any more.
+    /// The ids of the browser's sessions with a new one. A session of the same app ends, because it may be another
+    /// person's. The sessions of other apps keep their places, so that the addresses of their pages stay. The new
+    /// session takes the first place if no session stands there any more.
     private func join(_ new: ConsoleSession, _ request: ConsoleRequest) async throws -> [String] {
         let before = try await sessions(of: request)
         for old in before where old.identity.app == new.identity.app { try await gateway.records.end(old.id) }

@@ -2,8 +2,8 @@ import Answers
 import LiveActivity
 import StrictJSON
 
-/// The credentials of the app: who may do what, since when, and until when. A secret stands in the answer to the form
-/// that makes it and nowhere else, so it is in no address, no log and no cache.
+/// The credentials of the app with their rights and their time. A secret stands in the answer to the form that makes it
+/// and nowhere else, so it is in no address, no log and no cache.
 enum CredentialsPage {
     private static let lives: [(value: String, title: String)] = [
         ("", "never"), ("86400", "after a day"), ("604800", "after 7 days"), ("2592000", "after 30 days"),

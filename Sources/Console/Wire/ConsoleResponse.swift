@@ -16,7 +16,7 @@ public struct ConsoleResponse: Sendable {
     public var body: Body
     /// The pattern of the path for logs and metrics, without names in it.
     public var route = "/console"
-    /// For the log: who signed in, or why somebody could not. Without secrets.
+    /// For the log: the person who signed in, or the reason why the person could not. Without secrets.
     public private(set) var who: String?
     public private(set) var reason: String?
 

@@ -96,7 +96,7 @@ private struct TemplateReader {
 
     init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// - Parameter section: the one that must end. Nil: the template as a whole.
+    /// - Parameter section: the section that must end. Nil: the template as a whole.
     mutating func parts(until section: String?) throws(PageTemplate.Mistake) -> [PageTemplate.Part] {
         var parts: [PageTemplate.Part] = []
         while true {

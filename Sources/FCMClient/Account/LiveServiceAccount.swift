@@ -26,7 +26,7 @@ public final class LiveServiceAccount: Sendable {
 
     /// An address belongs to its project: FCM would call all addresses of an app wrong in another one, and the worker
     /// would remove them.
-    /// - Throws: if the account is of another project than the one in use
+    /// - Throws: if the account is of another project than the account in use
     public func check(_ account: ServiceAccount) throws(ServiceAccountError) {
         let (old, new) = (current.projectID, account.projectID)
         guard old != new else { return }

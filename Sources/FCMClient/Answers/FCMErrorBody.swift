@@ -4,7 +4,7 @@
 /// A lane keeps the first kibibytes of an answer, so the text may be cut. Reading is tolerant: what is missing or
 /// malformed stays empty.
 struct FCMErrorBody: Hashable {
-    /// It is an error in Google's form.
+    /// Whether the body is an error in Google's form.
     private(set) var isError = false
     private(set) var status: String?
     private(set) var errorCode: String?

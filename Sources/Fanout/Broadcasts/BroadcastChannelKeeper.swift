@@ -4,9 +4,9 @@ import Logging
 import Store
 import Threads
 
-/// Creates and deletes broadcast channels at APNs as names want them. Every worker does this by the clock, but only the
-/// one with the app's lease may. If that worker is killed, the next holder of the lease finishes or undoes its work. A
-/// channel that was made and noted goes to its name. A channel that only APNs's list shows is deleted.
+/// Creates and deletes broadcast channels at APNs as names want them. Every worker tries this by the clock, but only
+/// the worker with the app's lease may do it. If that worker is killed, the next holder of the lease finishes or undoes
+/// its work. A channel that was made and noted goes to its name. A channel that only APNs's list shows is deleted.
 struct BroadcastChannelKeeper: Sendable {
     let store: Store
     let apps: [AppKey: WorkerApp]

@@ -76,7 +76,7 @@ extension WorkerContext {
         let record = task.record
         guard store.time.now() < record.deadline else { return (BroadcastSettlement(.expired), false) }
         if pauses.isPaused(task.lease.app, task.lease.name) {
-            // A newer one took the place of the one that has expired.
+            // A newer broadcast took the place of the expired one.
             return (BroadcastSettlement(.again(after: PauseBook.look), reason: "Paused"), false)
         }
         guard let app = apps[task.lease.app], let service = app.broadcasts else {

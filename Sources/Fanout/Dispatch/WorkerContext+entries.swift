@@ -18,7 +18,7 @@ extension WorkerContext {
         return disposition
     }
 
-    /// Adds an entry for a push that waits again, because the one that superseded it was withdrawn.
+    /// Adds an entry for a push that waits again, because the push that superseded it was withdrawn.
     private func wakeBroughtBack(_ item: WorkItem) async throws(StoreError) {
         guard store.endings.takeBroughtBack(item.app, item.name),
             let (push, priority) = try await store.queue.firstUnswept(item.app, item.name)

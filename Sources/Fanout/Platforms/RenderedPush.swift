@@ -89,7 +89,7 @@ extension PushRecord {
     }
 }
 
-/// What became of the entries of a page that are on one platform.
+/// The outcome of a page for its entries on one platform.
 struct PagePart: Sendable {
     let platform: Platform
     var outcome = PageOutcome()

@@ -132,7 +132,7 @@ struct Pool: Sendable {
     func close() { for reader in readers { reader.close() } }
 }
 
-/// Acknowledges entries whose work is done. Those of one stream that finish while Redis is asked share the next call.
+/// Acknowledges entries whose work is done. Entries of one stream that finish while Redis is asked share the next call.
 private final class FinishedEntries: Sendable {
     /// A pool has one kind of stream.
     private struct Stream: Hashable {

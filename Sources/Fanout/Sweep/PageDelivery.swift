@@ -166,7 +166,7 @@ extension PageDelivery {
             guard let rate else { return true }
             let isSmall = tokens <= rate.slice / 2
             let horizon = isSmall ? Self.far : Self.near
-            // Longer than that of small pushes, so that these cannot take it.
+            // A reserve longer than the reserve of small pushes, so that small pushes cannot take it.
             let reserve = !isSmall && waited >= Self.far ? Self.far + Self.near : .zero
             let turn = await ask { () async throws(StoreError) in
                 try await store.deliveryRates.take(

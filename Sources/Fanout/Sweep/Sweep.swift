@@ -131,7 +131,8 @@ struct Sweep: Sendable {
         }
     }
 
-    /// Sorts a page into the channels that get the push and those that wait for an older push or are quarantined.
+    /// Sorts a page into the channels that get the push, and the channels that wait for an older push or are
+    /// quarantined.
     /// - Parameter leavingOut: channels with this mark are left out
     /// - Returns: nil if the page has to be read again
     func makePage(

@@ -7,7 +7,7 @@ import Store
 /// (`registry-prune`) and confirms it (`removal-confirm`), which counts it in the ledger. If the prune guard does not
 /// believe APNs, the tokens are quarantined instead. After a death, the worker that claims the name does this.
 extension WorkerContext {
-    /// Applies all pending removals of a name, also those that another worker left.
+    /// Applies all pending removals of a name, also the removals that another worker left.
     func applyPendingRemovals(_ app: AppKey, _ name: ActivityName) async throws(StoreError) {
         try await store.sweeps.eachPendingRemoval(app, name) { pending throws(StoreError) in
             try await apply(pending, app, name)

@@ -7,8 +7,8 @@ import Synchronization
 /// Notes the actions of callers with a secret in the log of their app.
 ///
 /// A rare action is noted before its answer. Frequent ones are noted beside the requests, within a second or summed up
-/// within a minute, so that a publish costs no round trip more. If the process dies, these are lost; each push says
-/// itself who published it. What Redis does not take is tried again, as long as the process lives.
+/// within a minute, so that a publish costs no round trip more. If the process dies, these are lost; each push itself
+/// names its publisher. The recorder tries again the actions that Redis does not take, as long as the process lives.
 final class ActionRecorder: Service {
     private struct State {
         var sums = ActionSums()

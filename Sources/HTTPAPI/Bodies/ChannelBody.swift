@@ -167,7 +167,7 @@ enum ChannelBody {
         return (channel, try body["named_user_id"]?.text("named_user_id"))
     }
 
-    /// Channels of these types are kept. Those of a type that no platform sends to get nothing.
+    /// Channels of these types are kept. Channels of a type that no platform sends to get nothing.
     private static let deviceTypes = ["ios", "android", "amazon"]
 
     private static func deviceType(_ value: JSONValue) throws(JSONError) -> String {

@@ -150,7 +150,7 @@ struct Call: Sendable {
         }
     }
 
-    /// The channel that the caller acts for: the SDK's own, or the one that a server names in a header.
+    /// The channel that the caller acts for: the SDK's own channel, or the channel that a server names in a header.
     func actingChannel() throws(APIError) -> ChannelID {
         switch credential {
         case .device(let channel), .reporter(let channel), .signed(.some(let channel)), .bound(_, let channel):

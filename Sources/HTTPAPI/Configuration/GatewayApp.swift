@@ -35,8 +35,8 @@ public struct GatewayApp: Sendable {
     }
 }
 
-/// A right that an app's settings may take from its devices, and so from everybody who has the app with its secret.
-/// Servers with the master secret, or with a credential of their own, have both.
+/// A right that an app's settings may take from its devices, and so from everybody with the app and its secret. Servers
+/// with the master secret, or with a credential of their own, have both.
 public enum DeviceRight: Sendable, Hashable, CaseIterable {
     /// To set the tags of a channel.
     case tags

@@ -27,7 +27,7 @@ public struct GatewayConfiguration: Sendable {
     public var maximumQueueTotal = 500_000
     /// The workers' budget, used to warn a publisher that goes above it.
     public var budget = HighBudget()
-    /// How workers begin pushes, so that a gateway begins those of small names. Nil: it leaves all to the workers.
+    /// How workers begin pushes, so that a gateway begins the pushes of small names. Nil: it leaves all to the workers.
     public var handing: Handing?
     /// A start token is shown as stale if its last report is older than this.
     public var startTokensStaleAfter: Duration = .seconds(48 * 3_600)

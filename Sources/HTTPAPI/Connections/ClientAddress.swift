@@ -20,7 +20,8 @@ struct ClientAddress: Sendable, Hashable {
         isOperator = isOwn && !Self.proxyHeaders.contains { headers[$0] != nil }
     }
 
-    /// The network by which a share of a limit is counted. Nil: an operator on this machine, who is not limited by it.
+    /// The network by which a share of a limit is counted. Nil: an operator on this machine, because the limit does not
+    /// apply to operators.
     var countedNetwork: String? { isOperator ? nil : network }
 
     /// The address by which a client is counted.

@@ -13,7 +13,7 @@ struct Authenticator: Sendable {
         let masterDigest: SHA256Digest
         let secretKey: HMACKey
         let tokens: SDKTokens
-        /// Those of the configuration file, by id.
+        /// The credentials of the configuration file, by id.
         let credentials: [String: CheckedCredential]
 
         init(_ app: GatewayApp) {

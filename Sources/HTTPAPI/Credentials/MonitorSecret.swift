@@ -10,7 +10,7 @@ struct MonitorSecret: Sendable {
 
     init(_ secret: String?) { digest = secret.map { SHA256Digest(of: $0.utf8) } }
 
-    /// Refuses a request without the secret, and slows down who guesses it.
+    /// Refuses a request without the secret, and slows down guesses.
     func check(
         _ headers: HTTPFields, from address: ClientAddress, _ guesses: SignInLimit
     ) throws(APIError) {

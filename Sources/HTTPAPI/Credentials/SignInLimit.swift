@@ -2,8 +2,8 @@ import LiveActivity
 import OpenSSL
 import Synchronization
 
-/// Slows down guesses of secrets: an address has a limit of wrong secrets a minute. Beyond it no secret is compared but
-/// the ones that were right before, so that a guesser cannot shut out a publisher behind the same proxy. Each gateway
+/// Slows down guesses of secrets: an address has a limit of wrong secrets a minute. Beyond the limit only secrets that
+/// were right before are compared, so that a guesser cannot shut out a publisher behind the same proxy. Each gateway
 /// counts for itself. Tokens and signatures of devices are not guessed, and not counted.
 final class SignInLimit: Sendable {
     private struct State {

@@ -8,7 +8,7 @@ import ServiceLifecycle
 import Synchronization
 import Threads
 
-/// Requests below `/console`. A form is read only after its session is known, but for the one that signs in.
+/// Requests below `/console`. A form is read only after its session is known, except the form that signs in.
 extension GatewayResponder {
     func respond(to request: Request, _ context: Context, _ console: Console) async -> Response {
         let started = ContinuousClock.now
@@ -43,7 +43,7 @@ extension GatewayResponder {
             logger.log(level: answer.status >= 500 ? .warning : .info, "console", metadata: metadata)
         }
         guard request.method == .head else { return response }
-        // Nobody reads the events.
+        // A HEAD request has no reader of the events.
         if case .events(_, let end) = answer.body { end() }
         return response.createHeadResponse()
     }

@@ -101,7 +101,7 @@ struct GuardedCall {
     /// Runs the handler of a call that passed its checks.
     /// - Parameters:
     ///   - origin: see `Call.origin`
-    ///   - acted: the word of the log of actions; nil: that of the call
+    ///   - acted: the word of the log of actions; nil: the call's own word
     ///   - confirm: see `Call.confirm`
     func runHandler(
         _ operation: String, headers: HTTPFields, origin: String, _ body: IncomingBody, _ recorder: ActionRecorder,

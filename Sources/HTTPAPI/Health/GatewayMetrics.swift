@@ -134,7 +134,7 @@ struct GatewayMetrics: Sendable {
         .depths, .ages, .counts, .heartbeats, .pauses, .load, .alarms, .quarantine, .deadLetters, .broadcasts,
     ]
 
-    /// Sets the `fleet` metrics. Those of a part that Redis did not answer stay.
+    /// Sets the `fleet` metrics. Metrics of a part that Redis did not answer stay.
     func record(_ snapshot: Snapshot) {
         isUnread(!snapshot.parts.contains(.depths))
         let apps = snapshot.apps.map(\.key)

@@ -8,7 +8,7 @@ import Foundation
 struct OutboxFile: Sendable {
     enum Failure: Error, Hashable, CustomStringConvertible {
         case system(call: String, errno: Int32)
-        /// Nobody can read the content. It was moved aside.
+        /// The content cannot be read. The file was moved aside.
         case damaged(String)
 
         var description: String {

@@ -9,9 +9,9 @@ protocol ActivitySource: Sendable {
     var attributesType: String { get }
     /// False: the user switched Live Activities off, so there are no cards.
     var isOn: Bool { get }
-    /// Those that ActivityKit lists now.
+    /// The cards that ActivityKit lists now.
     func cards() -> [any Card]
-    /// Those that begin, started by the app or by a push.
+    /// The cards that begin, started by the app or by a push.
     func newCards() -> AsyncStream<any Card>
     /// The present push-to-start token.
     var startToken: Data? { get }
@@ -23,7 +23,7 @@ protocol ActivitySource: Sendable {
 
 /// One Live Activity.
 protocol Card: Sendable {
-    /// ActivityKit's.
+    /// ActivityKit's id of the card.
     var id: String { get }
     /// The name that publishers use.
     var name: String { get }
@@ -39,7 +39,7 @@ protocol Card: Sendable {
 }
 
 enum CardState: Hashable, Sendable {
-    /// It starts later (iOS 26).
+    /// The card starts later (iOS 26).
     case pending
     case active
     case ended

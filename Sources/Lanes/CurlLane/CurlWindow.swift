@@ -87,7 +87,7 @@ struct CurlWindow: Sendable, Hashable {
     /// Notes that the connection accepted no more requests while `streams` were in use on it.
     mutating func refused(streams: Int) {
         guard hasAnswer else {
-            // The server allows one stream until the first answer. That is no measure of the connection.
+            // The server allows one stream until the first answer. This limit is no measure of the connection.
             (limit, wasRefused) = (1, true)
             return
         }

@@ -123,7 +123,7 @@ final class ConnectionAttempt {
         return .ready(wire)
     }
 
-    /// Tries the next address beside those that have not failed yet. Nil if the phase has changed.
+    /// Tries the next address beside the addresses that have not failed yet. Nil if the phase has changed.
     private func connectNext(_ sockets: [TCPSocket], _ now: Int64) -> Step? {
         var sockets = sockets
         var hasBegun = false

@@ -36,6 +36,6 @@ public struct LaneAnswer {
         (self.status, self.body, self.retryAfter) = (status, body, retryAfter)
     }
 
-    /// The server doubts who asks. Such an answer does not show that the credential is good.
+    /// Whether the server doubts the credential. Such an answer does not show that the credential is good.
     static func isAboutCredentials(_ status: Int) -> Bool { status == 401 || status == 403 }
 }

@@ -22,7 +22,7 @@ struct ConnectionUse {
     private(set) var pace: Int64 = 0
     /// Names the credentials that it may carry (`CredentialSource.connections`); nil before the first request.
     var key: Substring?
-    /// It takes no requests now, because those that it has are not answered. It may come back with an answer.
+    /// The connection takes no requests now, because its requests are not answered. It may come back with an answer.
     var isAside = false
     /// The token of its first request; nil before that.
     var firstToken: [UInt8]?

@@ -2,8 +2,8 @@ import Delivery
 internal import Logging
 internal import Threads
 
-/// One thread with one connection that takes requests; `LaneRequests` has those that wait. A lane is made and runs in
-/// its thread, and no part of it leaves that thread. docs/contributing.md says how to add one.
+/// One thread with one connection that takes requests; `LaneRequests` has the requests that wait. A lane is made and
+/// runs in its thread, and no part of it leaves that thread. docs/contributing.md says how to add one.
 ///
 /// `active` takes requests. If it goes silent, breaks or is told to go away, it moves to `retired`. It keeps its
 /// requests there until their answers or deadlines. The next request makes a new connection.

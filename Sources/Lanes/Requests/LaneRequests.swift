@@ -75,7 +75,7 @@ final class LaneRequests<Template> {
     }
 
     /// Called when this lane cannot connect. Its parts go to lanes that can. If no lane can connect, all waiting parts
-    /// come back to their senders at once, who retry them with backoff.
+    /// come back to their senders at once, and the senders retry them with backoff.
     func connectionFailed(_ cause: NoAnswer.Cause) {
         for part in handle.connectionFailed(returning: takeBackAll()) { part.settleUnsent(cause) }
     }
@@ -314,7 +314,7 @@ final class LaneRequests<Template> {
         return unsent
     }
 
-    /// Sends a request again with another credential, because the platform refuses the one that it carried.
+    /// Sends a request again with another credential, because the platform refuses the credential that it carried.
     /// - Returns: false if there is none, or if the request was repeated so before
     private func repeats(_ request: LaneRequest<Template>, _ rejection: Rejection) -> Bool {
         let isOfOtherKey = rejection.verdict == .haltApp

@@ -221,7 +221,7 @@ final class PageQueue: Sendable {
 
     // MARK: Under the lock
 
-    /// The index of the part whose turn it is, among those that a lane of this capacity may take.
+    /// The index of the part whose turn it is, among the parts that a lane of this capacity may take.
     private func next(_ state: inout State, _ capacity: Capacity) -> Int? {
         guard let first = state.queue.first else { return nil }
         // A retry may be of a token that is never answered. It must not be what a new connection begins with.
@@ -279,7 +279,7 @@ final class PageQueue: Sendable {
         }
     }
 
-    /// Wakes as many sleeping lanes as there is work for: first lanes with free streams, by pace, then those that have
+    /// Wakes as many sleeping lanes as there is work for: first lanes with free streams, by pace, then lanes that have
     /// to connect. So connections are made as work needs them, and more of them while windows are small.
     private func wakeForWork(_ state: inout State) {
         var left = Work(state)

@@ -5,9 +5,9 @@ internal import LiveActivity
 /// belongs to the lane's thread, and its requests in flight hold it.
 final class PartInFlight<Template> {
     let answers: PageAnswers
-    /// That of the push.
+    /// The recorder of the push.
     let trace: ExchangeRecorder?
-    /// That of the page.
+    /// Whether the page is a retry.
     let isRetry: Bool
     /// Nil once its requests are left open, because they may outlive their page by seconds. A traced one stays.
     private(set) var shared: SharedPage?
@@ -151,6 +151,6 @@ struct LaneRequest<Template> {
     /// When it was last handed over, monotonic milliseconds.
     var handedAt: Int64
 
-    /// That of a request that is about to be sent.
+    /// The token of a request that is about to be sent.
     var token: [UInt8] { Array(part.sending.page.token(index)) }
 }

@@ -22,7 +22,8 @@ public struct Platform: Sendable, Hashable, CustomStringConvertible {
     public var description: String { name }
     /// An install has one address on it, which reaches all of its cards. The address is kept once, with the channel.
     public var hasOneAddress: Bool { self == .android }
-    /// Its outcomes are counted beside the sum of all platforms. Those of the first one are the rest.
+    /// Whether the platform's outcomes are counted beside the sum of all platforms. The outcomes of the first platform
+    /// are the rest.
     public var countsApart: Bool { self != .ios }
     /// Reads a platform's word.
     public init?(name: String) {

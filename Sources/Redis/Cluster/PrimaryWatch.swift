@@ -3,8 +3,9 @@ internal import Synchronization
 
 /// Asks the sentinels of one URL for the primary: twice a second while a client has connections, and for each new one.
 ///
-/// A demoted primary keeps its connections, and takes writes until a sentinel tells it of its new role. That may take
-/// ten seconds, and these writes are lost. So a connection leaves it when the sentinels name another server.
+/// A demoted primary keeps its connections, and takes writes until a sentinel tells it of its new role. The sentinel
+/// may take ten seconds, and the writes of this time are lost. So a connection leaves it when the sentinels name
+/// another server.
 ///
 /// All connections of a client share one watch. Each sentinel is asked on a connection of its own, so one that is
 /// silent does not delay the others. `SentinelPoll` decides.

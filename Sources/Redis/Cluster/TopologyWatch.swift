@@ -21,8 +21,8 @@ enum TopologyWatch {
 
     /// Adopts another node's map if the new owners agree with it.
     ///
-    /// One node alone is not believed, because it may be the one that slept. If it claims slots itself, the turn of
-    /// another node decides.
+    /// One node alone is not believed, because this node may have slept. If it claims slots itself, the turn of another
+    /// node decides.
     private static func look(_ topology: Topology, _ turn: Int, _ open: inout [RedisAddress: RedisNode]) async {
         let nodes = topology.healthyNodes
         guard let known = topology.known, !nodes.isEmpty else { return }

@@ -60,7 +60,7 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
             throw RedisURLError("it must begin with redis://, redis+sentinel://, redis+cluster:// or unix://")
         }
         let name = text[..<end.lowerBound].lowercased()
-        // The s is like that of https: `rediss`, `rediss+sentinel`.
+        // The s is like the s of https: `rediss`, `rediss+sentinel`.
         usesTLS = name == "rediss" || name.hasPrefix("rediss+")
         let scheme = try Self.scheme(usesTLS ? "redis" + name.dropFirst(6) : name)
         var rest = text[end.upperBound...]

@@ -16,14 +16,14 @@ public struct Action: Sendable, Hashable {
     public var credential: String
     /// The client's address, as far as trusted proxies tell it.
     public var address: String
-    /// The person, if the console knows. Nil: whoever has the credential.
+    /// The person, if the console knows. Nil: any holder of the credential.
     public var who: String?
     /// The id of that person at the provider. Others may have the same name.
     public var whoID: String?
     /// The `operation_id` of the request, the last one of several.
     public var operation: String
     public var subjects: [Subject: String]
-    /// How many pushes, channels … it was about; of a sum of requests, those of all.
+    /// How many pushes, channels … the action was about; of a sum of requests, the number of all together.
     public var count: Int
     /// The status of a call that failed and did a part, or may have. `count` is that part then, 0 if it is not known.
     /// Nil for a call that did all.

@@ -49,7 +49,7 @@ extension ConsoleStore {
         ])
     }
 
-    /// The time at which the publish with this key goes out, epoch ms: the one that its first click gave.
+    /// The time at which the publish with this key goes out, epoch ms. The first click decides the time.
     public func due(_ publish: String, at time: Int64) async throws(StoreError) -> Int64 {
         let key = keys.consoleDue(Self.digest(publish))
         let (_, due) = try await redis.atOnce([

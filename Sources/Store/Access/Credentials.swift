@@ -59,7 +59,7 @@ public struct Credentials: Sendable {
         return wasThere
     }
 
-    /// Keeps who made a credential. One of the same id that was revoked had uses of its own.
+    /// Keeps the maker of a credential. A revoked credential with the same id had uses of its own.
     public func noteMaker(_ app: AppKey, _ id: String, _ maker: String) async throws(StoreError) {
         let key = keys.credentialUses(app)
         try await redis.run([

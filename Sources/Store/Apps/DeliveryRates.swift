@@ -13,7 +13,7 @@ public struct DeliveryRate: Sendable, Hashable {
         (self.ofApp, self.ofPush) = (ofApp, ofPush)
     }
 
-    /// The most tokens of one turn: those of a quarter of a second.
+    /// The most tokens of one turn: the tokens of a quarter of a second.
     public var slice: Int { max(1, min(ofApp == 0 ? .max : ofApp, ofPush == 0 ? .max : ofPush) / 4) }
 }
 

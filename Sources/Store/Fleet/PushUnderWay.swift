@@ -23,8 +23,7 @@ extension WorkQueue {
     /// How many names with work are looked at, the newest first.
     public static let mostNames = 200
 
-    /// The pushes that are being swept, those with the most targets first, then of each other name the next one that
-    /// waits.
+    /// The pushes that are being swept, most targets first. Then the next push that waits, for each other name.
     /// - Parameter limit: most pushes of the answer.
     public func underWay(_ apps: [AppKey], limit: Int) async throws(StoreError) -> [PushUnderWay] {
         let open = apps.flatMap { app in keys.allPartitions.map { (app: app, key: keys.open(app, $0)) } }

@@ -108,8 +108,8 @@ extension Store {
         return snapshot
     }
 
-    /// Reads what Redis answers of these parts, for those who show something without Redis too. If the first part is
-    /// not answered, no other is asked for: each would wait in turn.
+    /// Reads these parts, as far as Redis answers them, for callers that show something without Redis too. If the first
+    /// part is not answered, no other is asked for: each would wait in turn.
     public func partialSnapshot(_ apps: [AppKey], _ parts: [Snapshot.Part]) async -> Snapshot {
         var snapshot = Snapshot(now: time.now(), apps: apps)
         for part in parts {

@@ -14,8 +14,8 @@ public struct WorkerSight: Sendable, Hashable {
 }
 
 extension Store {
-    /// The workers of these apps by name, also those that were killed less than an hour ago. A worker that is busy with
-    /// one large push asks for no work for long, so heartbeats count too.
+    /// The workers of these apps by name, also workers that were killed less than an hour ago. A worker that is busy
+    /// with one large push asks for no work for long, so heartbeats count too.
     public func workers(_ apps: [AppKey]) async throws(StoreError) -> [WorkerSight] {
         var found: [String: WorkerSight] = [:]
         for worker in try await queue.workers(apps) {

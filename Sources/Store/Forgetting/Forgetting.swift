@@ -147,9 +147,9 @@ public struct Forgetting: Sendable {
 /// The state of a channel's record after a request to forget it.
 enum ChannelRemainder {
     case gone
-    /// It was made after the request, and stays.
+    /// The channel was made after the request, and stays.
     case isLater
-    /// It still has sets, because another writer changes them.
+    /// The channel still has sets, because another writer changes them.
     case isChanging
 }
 
@@ -170,7 +170,7 @@ extension Channels {
         // A time ahead was stored before the clock was set back.
         let latest = clock() + ServerTime.error.milliseconds
         if let since = try created.optionalTime(), since > time, since <= latest { return .isLater }
-        // A prefix is that of a group of tags, `t:GROUP:`, or `u:`.
+        // A prefix is `t:GROUP:` for a group of tags, or `u:`.
         let fields = try await redis.run("HKEYS", key).strings()
         let prefixes = Set(
             fields.compactMap { field -> ExactText? in

@@ -22,8 +22,8 @@ public struct Heartbeats: Sendable {
         try await redis.run("HDEL", keys.workers, .string(worker))
     }
 
-    /// The heartbeats of all workers, also of those that are silent, by name. Those that cannot be read are left out,
-    /// those that were started again, and those from before Redis's clock was set back.
+    /// The heartbeats of all workers by name, also of silent workers. The list leaves out heartbeats that cannot be
+    /// read, heartbeats of workers that were started again, and heartbeats from before Redis's clock was set back.
     /// - Parameter now: epoch ms
     public func list(now: Int64) async throws(StoreError) -> [Heartbeat] {
         let all = try await redis.hash(keys.workers).pairs.compactMap { Heartbeat(worker: $0.0, text: $0.1) }
@@ -43,7 +43,7 @@ public struct Heartbeats: Sendable {
         return all.filter { $0.at >= starts[$0.name] ?? 0 }
     }
 
-    /// Removes the heartbeats of workers that were silent for an hour, and those that cannot be read.
+    /// Removes the heartbeats of workers that were silent for an hour, and heartbeats that cannot be read.
     /// - Parameter now: epoch ms
     public func forgetSilent(now: Int64) async throws(StoreError) {
         for (worker, text) in try await redis.hash(keys.workers).pairs {

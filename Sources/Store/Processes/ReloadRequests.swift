@@ -36,8 +36,8 @@ public struct ReloadAnswer: Sendable, Hashable {
 }
 
 /// Asks all processes of a deployment to read their configuration again. Each process looks for a request every few
-/// seconds, and notes that it lives (ADR 28). If a process dies between a request and its answer, the one who
-/// asked learns that no answer came. A process that starts later has read its configuration anyway.
+/// seconds, and notes that it lives (ADR 28). If a process dies between a request and its answer, the caller learns
+/// that no answer came. A process that starts later has read its configuration anyway.
 public struct ReloadRequests: Sendable {
     public struct Process: Sendable, Hashable {
         public var name: String

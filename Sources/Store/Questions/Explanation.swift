@@ -9,7 +9,7 @@ public struct Explanation: Sendable {
         case left(at: Int64)
         /// Its token was pruned. APNs knew it to be dead at this time, or the activity ended then (epoch ms).
         case pruned(at: Int64)
-        /// It was registered at this time (epoch ms), and its activity is over by now.
+        /// The token was registered at this time (epoch ms), and its activity is over by now.
         case over(registeredAt: Int64)
         /// Nothing is known: it never registered, or that is more than 13 h ago.
         case unknown

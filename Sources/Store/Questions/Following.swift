@@ -15,7 +15,7 @@ public struct Following: Sendable, Hashable {
     public var waits: Bool { marks.contains(.waiting) }
     /// Nothing is sent to it, because the prune guard does not believe that it is dead.
     public var isQuarantined: Bool { marks.contains(.quarantined) }
-    /// It is of the app's other APNs environment.
+    /// The token is of the app's other APNs environment.
     public var isElsewhere: Bool { marks.contains(.elsewhere) }
 }
 

@@ -15,9 +15,9 @@ public struct Reach: Sendable, Hashable {
 extension Store {
     private static let tokensOfPage = 5_000
 
-    /// Counts the tokens that a publish would go to if it began now, by reading them until `deadline`: those of the
-    /// audience that follow the name, or for a start the start tokens of its type whose channels do not follow yet.
-    /// Quarantined tokens count too.
+    /// Counts the tokens that a publish would go to if it began now, by reading them until `deadline`. These are the
+    /// tokens of the audience that follow the name. For a start, they are the start tokens of its type whose channels
+    /// do not follow yet. Quarantined tokens count too.
     public func reach(
         _ app: AppKey, _ publish: Publish, until deadline: ContinuousClock.Instant
     ) async throws(StoreError) -> Reach {

@@ -33,7 +33,7 @@ extension Broadcasts {
     public enum Gone: String, Sendable, Hashable {
         case notThisNames = ""
         case deleted
-        /// It was in use, and a worker is to make another one.
+        /// The channel was in use, and a worker is to make another one.
         case wanted
     }
 

@@ -12,8 +12,8 @@ public struct UnlitChannel: Sendable, Hashable {
 }
 
 extension DeadLetters {
-    /// The channels that are kept of those that a push pruned or gave up: the first 1,000 and the first 10,000, less
-    /// those that were retried or forgotten. In no order. Nil if the app has no such push.
+    /// The kept channels of a push: the first 1,000 that it pruned and the first 10,000 that it gave up, less the
+    /// channels that were retried or forgotten. In no order. Nil if the app has no such push.
     public func channels(_ app: AppKey, of push: PushID) async throws(StoreError) -> [UnlitChannel]? {
         guard let name = try await pushes.name(of: push, app) else { return nil }
         let tag = keys.tag(app, name)

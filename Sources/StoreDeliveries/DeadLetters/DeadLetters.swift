@@ -37,7 +37,7 @@ public struct DeadLetters: Sendable {
     /// Channels that are kept of one push. The others are only counted. A push that is stopped gives up what is in
     /// flight: for ten workers with ten connections of a thousand requests this many.
     static let mostChannels = ScriptNumbers.deadLetterChannels
-    /// Channels that are kept of those that a push pruned.
+    /// The most channels that are kept of the pruned channels of a push.
     static let mostPruned = 1_000
     /// An entry may get its record within this many milliseconds, because the index is written first.
     private static let grace: Int64 = 60_000

@@ -11,7 +11,7 @@ public struct OutgoingEvent: Sendable, Hashable {
         case pruned
         case alarmRaised = "alarm_raised"
         case alarmCleared = "alarm_cleared"
-        /// An operator tries the way to those who are told.
+        /// An operator tries the way to the receivers.
         case test
     }
 

@@ -7,7 +7,7 @@ package import StoreRegistry
 public struct QuarantinedTokens: Sendable, Hashable {
     public var place: TokenPlace
     public var tokens: Int
-    /// The earliest mark among those that were read, epoch ms.
+    /// The earliest of the marks that were read, epoch ms.
     public var since: Int64
     /// APNs's reasons of the marks that were read.
     public var reasons: [String]

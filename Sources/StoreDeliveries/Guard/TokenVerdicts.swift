@@ -21,7 +21,7 @@ public struct TokenVerdictSpan: Sendable, Hashable {
 public struct TokenVerdictSums: Sendable, Hashable {
     /// The app's verdicts in the window.
     public var app = TokenVerdictCounts()
-    /// The app's last `TokenVerdictSpan.least` verdicts, or those in the window if they are more.
+    /// The app's last `TokenVerdictSpan.least` verdicts, or the verdicts in the window if they are more.
     public var lately = TokenVerdictCounts()
     public var pushes: [PushID: TokenVerdictCounts] = [:]
 }
@@ -40,7 +40,8 @@ public struct TokenVerdicts: Sendable {
     /// - Parameters:
     ///   - counted: by age in minutes
     ///   - pushes: pushes of `name`; the verdicts on each so far are returned too
-    ///   - words: the platform's reasons that call a token wrong, and those that call it dead; the ledger counts them
+    ///   - words: the platform's reasons that call a token wrong, and the reasons that call it dead; the ledger counts
+    ///     them
     public func add(
         _ key: AppPlatform, _ counted: [(age: Int, counts: TokenVerdictCounts)], over span: TokenVerdictSpan,
         pushes: [PushID] = [], of name: ActivityName? = nil, _ words: (dead: [String], gone: [String]) = ([], [])
@@ -76,7 +77,7 @@ public struct TokenVerdictCounts: Sendable, Hashable {
     public var answers: Int
     /// Wrong for the app: of APNs 400 BadDeviceToken and DeviceTokenNotForTopic.
     public var dead: Int
-    /// Of APNs 410 Unregistered and ExpiredToken.
+    /// Verdicts of a dead token: on APNs, 410 Unregistered and ExpiredToken.
     public var gone: Int
 
     public init(answers: Int = 0, dead: Int = 0, gone: Int = 0) {

@@ -106,7 +106,7 @@ extension Ledger {
         return apart
     }
 
-    /// The same counts with those of a final push that are of no platform.
+    /// The same counts, with the counts of a final push that are of no platform.
     /// - Parameter sum: of all platforms
     package static func settled(_ apart: [Platform: Outcomes], of sum: Outcomes) -> [Platform: Outcomes] {
         var (found, rest) = ([Platform: Outcomes](), sum)
@@ -146,7 +146,7 @@ extension Ledger {
             ended: receipts[.ended], dismissed: receipts[.dismissed], by: nil)
     }
 
-    /// The ledger with who published the push, which outgoing events do not tell.
+    /// The ledger with the publisher of the push, which outgoing events do not tell.
     public var withPublisher: LedgerAnswer {
         var body = answer
         body.by = publisher.map(PublisherAnswer.init)
@@ -187,8 +187,8 @@ public enum PushState: String, Sendable, Hashable, CaseIterable {
 }
 
 extension Outcomes {
-    /// A script that stops a push counts those that wait for it without a look at their platforms. Once the push is
-    /// final, the part's targets without an outcome are among these.
+    /// A script that stops a push counts the channels that wait for it without a look at their platforms. Once the push
+    /// is final, the part's targets without an outcome are among these.
     fileprivate mutating func settleRest(of sum: Outcomes) {
         for field in [SettledField.superseded, .expired, .failed, .skipped, .delivered, .pruned] {
             let most = sum[field] - self[field]

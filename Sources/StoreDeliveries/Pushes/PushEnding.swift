@@ -16,7 +16,7 @@ public struct PushEnding: Sendable {
 /// that process dies or loses the script's answer, the end is not reported: the ledger is the record.
 public final class PushEndings: Sendable {
     private let listener = Mutex<(@Sendable (PushEnding) -> Void)?>(nil)
-    /// Names in which an older push waits again, because the one that superseded it was withdrawn.
+    /// Names in which an older push waits again, because the push that superseded it was withdrawn.
     private let broughtBack = Mutex<Set<BroughtBack>>([])
     private struct BroughtBack: Hashable { var app: AppKey, name: ActivityName }
 

@@ -118,7 +118,7 @@ extension PushIndex {
             RedisCommand("ZRANGEBYLEX", blocks(place), start, "+", "LIMIT", "0", .int(most)),
         ]).values(.byteStrings("entries"), .byteStrings("block around"), .byteStrings("later blocks"))
         let packed = (around + later).flatMap(Self.members)
-        // Nothing is known behind the last entry, and behind the last block, of those that were asked for.
+        // Nothing is known behind the last entry and the last block that were asked for.
         var known = single.count == limit ? single.last : nil
         if later.count == most, let last = later.last {
             let end = last.suffix(16) + [Self.end]

@@ -4,7 +4,7 @@ package import StoreGround
 import Synchronization
 
 /// An app's pushes: where a push is, and which pushes there were. For each hour there is a sorted set with equal
-/// scores, so in byte order, of id and name. The hour is that of the id. A push that is accepted more than an hour
+/// scores, so in byte order, of id and name. The hour is the hour of the id. A push that is accepted more than an hour
 /// after its id was made, as schedules are, is also in the hour of its acceptance, where the history shows it.
 /// docs/adr/0020-history.md has the reasons.
 ///

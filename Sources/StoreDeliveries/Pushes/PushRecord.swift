@@ -60,7 +60,8 @@ public struct PushRecord: Sendable {
     public var isTest: Bool { isTraced && audience.isOneChannel }
     /// Whether cards that come later get it. Automatic ends are for old cards, and starts for channels without a card.
     public var isState: Bool { event != .start && !isAutomatic }
-    /// It stands so far, but nobody has it yet, so it may still be stopped and the state before it come back.
+    /// Whether the push is valid, but no device has it yet. Then it may still be stopped, and the state before it comes
+    /// back.
     public var mayFall: Bool { !state.isFinal && deliveredSoFar == 0 }
     /// Whether a retry may send it. A stopped update goes only to late joiners, and only if other cards show it.
     public func maySend(isLate: Bool) -> Bool {

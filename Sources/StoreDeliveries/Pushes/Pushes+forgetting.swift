@@ -17,7 +17,8 @@ public struct OldPushes: Sendable {
     fileprivate var sets: ArraySlice<(hour: Int64, slice: Int, size: Int)> = []
     fileprivate var excess = 0
     fileprivate var position = Position()
-    /// The last time that all sets were measured, epoch ms, and what those of the hours before `upTo` had then.
+    /// The last time that all sets were measured, epoch ms, and the pushes that the sets of the hours before `upTo` had
+    /// then.
     var whole: (at: Int64, upTo: Int64, pushes: Int)?
 
     public init() {}
@@ -35,7 +36,7 @@ extension Pushes {
     /// The least time between two measurements of all hours, ms, of an app that has room.
     private static let wholeInterval = 6 * PushIndex.hour
 
-    /// Removes the oldest pushes of an app that has more than `most`, those that are final and that nothing needs any
+    /// Removes the oldest pushes of an app that has more than `most`, if they are final and nothing needs them any
     /// more. If the process dies, an entry of the index stays without its push until the index expires. Readers skip
     /// it.
     /// - Parameter limit: how many pushes this step looks at.
@@ -88,7 +89,7 @@ extension Pushes {
         old.whole = (at: now, upTo: open * PushIndex.hour, pushes: older)
     }
 
-    /// Removes those of the members' pushes that may go, and then all their entries in the index.
+    /// Removes the members' pushes that may go, and then all their entries in the index.
     private func forget(_ app: AppKey, _ members: [[UInt8]], now: Int64) async throws(StoreError) -> Int {
         let pushes = members.compactMap(PushIndex.push)
         let replies = try await redis.run(pushes.map { forget(app, $0.id, $0.name, now: now) })

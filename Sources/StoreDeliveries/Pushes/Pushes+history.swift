@@ -28,7 +28,7 @@ public struct HistoryPosition: Sendable, Hashable, CustomStringConvertible {
     package var push: PushID
 
     /// A place just before this one that does not tell the push's id: it may be of a name that the caller may not see.
-    /// It keeps enough of the id that hardly any other push lies between.
+    /// The place keeps enough of the id that hardly any other push lies between.
     var veiled: HistoryPosition {
         let id = UUIDBytes(high: push.uuid.high, low: push.uuid.low | (1 << 40 - 1))
         return HistoryPosition(hour: hour, push: PushID(id))
@@ -105,13 +105,13 @@ extension Pushes {
     /// The latest time at which a push may have been accepted: later than now if Redis's clock was set back since.
     package func latest(_ now: Int64) -> Int64 { now + (time.step?.by ?? 0) }
 
-    /// A push that was accepted long after its id was made is in two hours, and shown in that of its acceptance. Each
-    /// other push is shown in the hour of its id alone: a publish that is repeated later notes it once more.
+    /// A push that was accepted long after its id was made is in two hours, and shown in the hour of its acceptance.
+    /// Each other push is shown in the hour of its id alone: a publish that is repeated later notes it once more.
     package static func shows(_ id: PushID, _ createdAt: Int64, in hour: Int64) -> Bool {
         (PushIndex.isLate(id, acceptedAt: createdAt) ? createdAt : id.uuid.time) / PushIndex.hour == hour
     }
 
-    /// A name's pushes that are still kept, newest first. The order is that of their acceptance.
+    /// A name's pushes that are still kept, newest first, in the order of their acceptance.
     /// - Parameter push: the last one of the page before.
     public func history(
         _ app: AppKey, of name: ActivityName, _ filter: PushFilter, after push: PushID?, limit: Int

@@ -4,7 +4,7 @@ public import StoreGround
 import Synchronization
 
 public enum Acceptance: Sendable, Hashable {
-    /// `timestamp` is that of the payload, epoch seconds.
+    /// `timestamp` is the payload's timestamp, epoch seconds.
     case accepted(PushID, sequence: Int, timestamp: Int)
     case refused(AcceptanceRefusal)
 }
@@ -348,7 +348,7 @@ public struct Pushes: Sendable {
 }
 
 extension Publish {
-    /// Of a start: the type at which its tokens are registered.
+    /// The type at which the tokens of a start are registered.
     fileprivate var startType: String? {
         event == .start && android?.isAlone == true ? TokenPlace.addressesType(.android) : attributesType
     }

@@ -3,8 +3,8 @@ import OpenSSL
 package import Redis
 public import StoreGround
 
-/// Counts receipts: each device once for each push and event. The counts are fields of the push, so that whoever reads
-/// a ledger reads them too. docs/adr/0021-receipts.md has the reasons.
+/// Counts receipts: each device once for each push and event. The counts are fields of the push, so that each read of a
+/// ledger has them too. docs/adr/0021-receipts.md has the reasons.
 public struct Receipts: Sendable {
     /// Up to this number a count is exact. Above it is an estimate by a HyperLogLog, with a standard error of 0.8 %.
     static let mostExact = 1_000

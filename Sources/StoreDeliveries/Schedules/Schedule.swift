@@ -8,7 +8,7 @@ public struct Schedule: Sendable, Hashable {
         case taken
         /// Its push is committed. The push's ledger has the outcome.
         case sent
-        /// It was refused at its time. `reason` says why.
+        /// The schedule was refused at its time. `reason` says why.
         case failed
         case cancelled
 

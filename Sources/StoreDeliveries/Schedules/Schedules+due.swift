@@ -150,11 +150,12 @@ extension Schedules {
         case ran(ScheduleRun)
         /// Another worker has claimed it, or it is to be tried later. The schedules behind it wait.
         case waits
-        /// It was settled before, or its time has not come.
+        /// The schedule was settled before, or its time has not come.
         case skipped
     }
 
-    /// - Parameter time: the time that the name's schedule before this one counts from; then that of this one.
+    /// - Parameter time: the time that the name's schedule before this one counts from; afterwards the time of this
+    ///   schedule.
     private func run(
         _ app: AppKey, _ id: PushID, after time: inout Int64, now: Int64
     ) async throws(StoreError) -> DueResult {
@@ -197,7 +198,7 @@ extension Schedules {
         let lateness = now - time
         let mayFollow = lateness <= punctual || lateness <= Self.tolerance && !publish.isSupersedable
         let hasOwnTime = publish.timestamp == nil
-        // The time of the commit may be later than that of the name's next schedule, which would be refused then.
+        // The time of the commit may be later than the time of the name's next schedule, which would be refused then.
         if hasOwnTime { publish.timestamp = Int(time / 1_000) }
         func accept() async throws(StoreError) -> Acceptance {
             try await pushes.accept(

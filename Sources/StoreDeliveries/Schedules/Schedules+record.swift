@@ -69,7 +69,7 @@ extension Schedule {
         }
         publish.publisher = fields.text("by").flatMap { Publisher(stored: $0) }
         publish.life = fields.number("life").map { .milliseconds($0) }
-        // The payload has it, as that of a push.
+        // The payload has the content for Android, as the payload of a push has.
         publish.android = PushContent(stored: payload).android
         self.init(
             id: id, publish: publish, payload: Array(payload), timestampOffset: offset, due: Int64(due),

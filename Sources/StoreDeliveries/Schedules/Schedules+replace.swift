@@ -8,7 +8,7 @@ public enum ScheduleReplacement: Sendable, Hashable {
     case replaced(Schedule)
     /// Its push is committed or being committed. The push can be cancelled.
     case tooLate
-    /// It failed, or was cancelled before.
+    /// The schedule failed, or was cancelled before.
     case finished
 }
 

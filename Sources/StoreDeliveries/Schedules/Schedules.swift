@@ -7,7 +7,7 @@ public enum ScheduleCancellation: Sendable, Hashable {
     case cancelled
     /// Its push is committed or being committed. The push can be cancelled.
     case tooLate
-    /// It failed, or was cancelled before.
+    /// The schedule failed, or was cancelled before.
     case finished
 }
 
@@ -192,7 +192,8 @@ public struct Schedules: Sendable {
         return .cancelled
     }
 
-    /// Takes a schedule out of the timer. Its name goes first: whoever finds the schedule there again, repeats this.
+    /// Takes a schedule out of the timer. Its name goes first: a process that finds the schedule there again repeats
+    /// this.
     package func forget(_ app: AppKey, _ member: String) async throws(StoreError) {
         let name = RedisCommand("HDEL", keys.scheduledNames(app), .string(member))
         try await redis.run(

@@ -27,7 +27,7 @@ public struct RetrySettlement: Sendable {
         }
     }
 
-    /// The `end`s that were delivered. `settleLate` takes them whoever has the lease.
+    /// The `end`s that were delivered. `settleLate` takes them from any owner, also without the lease.
     public var delivered: RetrySettlement {
         var settlement = RetrySettlement()
         settlement.removals = removals.filter(\.removal.hasEnded)

@@ -78,7 +78,7 @@ private struct ChannelBytes: Hashable {
 
 extension Tokens {
     /// Reads the marks of a page's channels that matter to a push of this event, in at most one round trip.
-    /// - Parameter sequence: of the push. To an update that is newer than all ends it does not matter who is new.
+    /// - Parameter sequence: of the push. For an update that is newer than all ends, new channels do not matter.
     /// - Returns: nil if a channel was released after its `end` since the page was read. Read the page again then.
     public func marks(
         _ app: AppKey, _ tokens: TokenPlace, _ page: TokenPage, _ counts: BlockCounts, for event: ActivityEvent,

@@ -7,7 +7,8 @@ public import StoreRegistry
 public struct Settlement: Sendable {
     /// The page's positions in its shard; in a catch-up, its number.
     public var range: Range<ScanPosition>
-    /// Of tokens read for the first time. Channels that were queued behind an older push are no targets of the page.
+    /// The outcomes of tokens that were read for the first time. Channels that were queued behind an older push are no
+    /// targets of the page.
     public private(set) var outcomes = Outcomes()
     public var targets: Int {
         get { outcomes.targets }
@@ -89,8 +90,9 @@ public struct Settlement: Sendable {
         joins.append(["join", .bytes(Array(channel)), .int(mostAttempts)])
     }
 
-    /// Whether the caller must make sure that a worker comes back for channels that wait. Those that wait for an older
-    /// push have a timer, from whoever let them wait. If it is over meanwhile, this push is due at once.
+    /// Whether the caller must make sure that a worker comes back for channels that wait. Channels that wait for an
+    /// older push have a timer already: the worker that queued them set it. If the older push is over meanwhile, this
+    /// push is due at once.
     /// - Parameters:
     ///   - first: when the name's first waiting channel is due, epoch ms
     ///   - now: epoch ms

@@ -166,7 +166,7 @@ public struct SweepStore: Sendable {
 
     /// Settles a page of a shard, or of the catch-up. If the worker dies between two calls, the next owner of the shard
     /// reads the page again, and what has joined a queue stays there once.
-    /// - Parameter record: that of the push, so that its end can be told without a read
+    /// - Parameter record: the record of the push, so that its end can be told without a read
     public func settle(
         _ lease: Lease, for duration: Duration, _ settlement: Settlement, of record: PushRecord? = nil
     ) async throws(StoreError) -> Settled {

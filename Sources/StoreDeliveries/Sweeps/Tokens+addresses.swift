@@ -91,7 +91,7 @@ extension Tokens {
 }
 
 extension Tokens.Entry {
-    /// Of an address: its user lets the app show no notification. On APNs the same bit of a record says that the user
-    /// has switched frequent updates off.
+    /// The reason why an address is unreachable: its user lets the app show no notification. On APNs the same bit of a
+    /// record says that the user has switched frequent updates off.
     var unreachable: Unreachable? { isInfrequent && platform.hasOneAddress ? .notificationsOff : nil }
 }

@@ -31,7 +31,7 @@ public struct WaitingChannel: Sendable, Hashable {
     public var isQuarantined = false
     /// This token is of the app's other APNs environment.
     public var livesElsewhere = false
-    /// The channel follows the name: `token` was that of its activity before `starts` replaced it by its start token.
+    /// The channel follows the name: `token` was its activity's token before `starts` replaced it by its start token.
     public var follows = false
     /// Its user dismissed the name's card, and its next push is a start that respects that.
     public var hasDismissed = false

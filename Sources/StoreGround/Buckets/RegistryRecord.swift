@@ -12,14 +12,14 @@ import OpenSSL
 ///            minutes from the action to the activity's later start.
 ///
 /// A tombstone (15 or 23 bytes) has the time of the removal and, instead of a token, a floor of five bytes.
-/// Registrations from before the floor are refused for every activity. Between floor and removal only those of the
-/// removed activity are refused. Behind the floor a second activity's removal may follow, in 8 bytes. So reordered
+/// Registrations from before the floor are refused for every activity. Between floor and removal only registrations of
+/// the removed activity are refused. Behind the floor a second activity's removal may follow, in 8 bytes. So reordered
 /// updates of three activities give the same result as ordered ones (shared-removals.lua).
 ///
 /// A prune's tombstone (18 bytes, and 8 more for each noted removal) has the time at which the token was known to be
 /// dead. It has the token's hash in the id's place, and the hash of the activity's id behind the floor. The same token
-/// must be registered later than that time. With flag `undated` APNs named no time (a 400). Then the time is that of
-/// the prune, and the same token need only be registered later than the pruned record (the floor). Another token (a
+/// must be registered later than that time. With flag `undated` APNs named no time (a 400). Then the time is the time
+/// of the prune, and the same token need only be registered later than the pruned record (the floor). Another token (a
 /// rotation that arrives late) must not be older than the pruned record. Another activity is a new card, however slow
 /// the device's clock is.
 ///
@@ -27,7 +27,7 @@ import OpenSSL
 package enum RegistryRecord {
     package static let tombstone = ScriptNumbers.tombstone
     static let frequentPushesOff: UInt8 = 2
-    /// On a tombstone: it is that of a prune.
+    /// Flag of a tombstone that a prune left.
     package static let pruned = ScriptNumbers.pruned
     /// On a registration, the same bit: the activity is scheduled and starts later than the action.
     package static let ahead = ScriptNumbers.ahead
@@ -81,8 +81,8 @@ package enum RegistryRecord {
     package static func encode(_ registration: Registration, now: Int64, _ span: Span = .activity) -> Encoded? {
         let registeredAt = min(registration.registeredAt, now)
         var start = registration.startedAt ?? registeredAt
-        // No platform but APNs ends a card, and apps tell of it once. So the record is as that of a card that starts
-        // later.
+        // No platform but APNs ends a card, and apps tell of it once. So the record is like the record of a card that
+        // starts later.
         if span == .activity, registration.token.platform.hasOneAddress { start = registeredAt + longLife - span.life }
         let (age, overflow) = registeredAt.subtractingReportingOverflow(min(start, now + Registration.mostAhead))
         let units = overflow ? 0xFF : max(0, min(age / ageUnit, 0xFF))

@@ -7,7 +7,7 @@ extension Keyspace {
     package func broadcastQueue(_ tag: String) -> RedisKey { key("bt", tag) }
     /// The app's broadcast channels: id → name. Their number is counted against APNs's limit of 10,000.
     package func broadcastIndex(_ app: AppKey) -> RedisKey { key("bcn:{\(app)}") }
-    /// The lease to make and delete broadcast channels, and the one that is being made.
+    /// The lease to make and delete broadcast channels, and the channel that is being made.
     package func broadcastLease(_ app: AppKey) -> RedisKey { key("bcl:{\(app)}") }
     /// Broadcast channels of the app at APNs that Lamplighter has not made.
     package func broadcastForeign(_ app: AppKey) -> RedisKey { key("bcf:{\(app)}") }

@@ -28,7 +28,8 @@ public final class QueueBounds: Sendable {
         /// The time of the last measurement on the boot clock. Nil before the first.
         var askedAt: Int64?
     }
-    /// The app's own queues are measured again after this many milliseconds, those of other apps after `staleAfter`.
+    /// The app's own queues are measured again after this many milliseconds, the queues of other apps after
+    /// `staleAfter`.
     static let ownStaleAfter: Int64 = 100
     static let staleAfter: Int64 = 1_000
     /// So many entries are read within a part of `HandedPush.life`.

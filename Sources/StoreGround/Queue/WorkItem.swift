@@ -8,8 +8,8 @@ public struct WorkItem: Sendable, Hashable {
         case name
         /// Begin the name's oldest unswept push, and add the shards again that no stream holds any more.
         case reconcile
-        /// One shard of a push that was divided into `count` shards, a power of two. With `index` equal to `count` it
-        /// is the one for the followers on other platforms than the first, of all positions.
+        /// One shard of a push that was divided into `count` shards, a power of two. The shard with `index` equal to
+        /// `count` is for the followers on other platforms than the first, of all positions.
         case shard(index: Int, count: Int)
         /// The catch-up after a push's shards: channels that registered during the sweep.
         case catchUp

@@ -30,8 +30,9 @@ extension WorkQueue {
         } while !from.isEmpty
     }
 
-    /// Restarts the idle times of all entries that workers have read, after Redis's clock was set back. Otherwise
-    /// nobody claims those of a dead worker before the clock is where it was. Living workers renew theirs anyway.
+    /// Restarts the idle times of all entries that workers have read, after Redis's clock was set back. Otherwise no
+    /// worker claims the entries of a dead worker before the clock is where it was. Living workers renew their entries
+    /// anyway.
     public func restartIdleTimes(_ apps: [AppKey]) async throws(StoreError) {
         for stream in streams(apps) {
             var position = "-"

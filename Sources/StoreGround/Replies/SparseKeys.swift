@@ -11,7 +11,7 @@ package final class SparseKeys: Sendable {
 
     package init() {}
 
-    /// Reads the keys in one round trip, and in a second one those that held nothing before.
+    /// Reads the keys in one round trip, and in a second one the keys that held nothing before.
     /// - Parameter command: reads a key. An empty array means that it holds nothing.
     /// - Returns: the replies for keys that hold something, and the keys that could not be read: their node is away.
     package func read(

@@ -22,7 +22,7 @@ struct LuaFragment: Hashable {
         return line.dropFirst("-- uses ".count).split(separator: ", ")
     }
 
-    /// Fragments with all that they use, each behind those that it uses itself.
+    /// Fragments with all that they use, each behind the fragments that it uses itself.
     static func all(_ names: [Substring]) -> [LuaFragment] {
         var found: [LuaFragment] = []
         for name in names {

@@ -57,7 +57,7 @@ extension Channels {
     }
 
     /// Groups the positions of changes, so that no group has a channel twice. A channel's changes keep their order from
-    /// group to group. Two changes of one channel in one round trip would look like those of two writers.
+    /// group to group. Two changes of one channel in one round trip would look like the changes of two writers.
     static func turns(_ channels: [ChannelID]) -> [[Int]] {
         var turns: [[Int]] = []
         var next: [ChannelID: Int] = [:]

@@ -204,7 +204,8 @@ extension Channels {
         RedisCommand("ZADD", keys.namedUsers(app), users.flatMap { ["1", .string($0)] })
     }
 
-    /// The app's named users that have channels, in byte order, from behind `after` on. Those without leave the list.
+    /// The app's named users that have channels, in byte order, from behind `after` on. Users without channels leave
+    /// the list.
     public func namedUsers(_ app: AppKey, after: String?, limit: Int) async throws(StoreError) -> [String] {
         let index = keys.namedUsers(app)
         var found: [String] = []

@@ -127,7 +127,7 @@ extension Channels {
         if let first = full.first { throw .tooManyTags(first, limit: maximumTags) }
     }
 
-    /// The three steps for different channels, again for those that another writer changed meanwhile. Channels that
+    /// The three steps for different channels, again for channels that another writer changed meanwhile. Channels that
     /// would have too many tags come to `full`.
     /// - Parameter limit: as for `mark`
     package func change(
@@ -205,7 +205,8 @@ extension Channels {
         return quotas.count(.tags, app, tags.map { .string($0) }, life: life.milliseconds, now: clock())
     }
 
-    /// Marks the records and changes the sets. Returns those that changed, and adds those with too many tags to `full`.
+    /// Marks the records and changes the sets. Returns the channels that changed, and adds channels with too many tags
+    /// to `full`.
     /// - Parameter limit: how channel-mark takes the limit: `most`, `look` or `part`
     private func mark(
         _ app: AppKey, _ open: [Work], _ full: inout [ChannelID], _ limit: RedisArgument

@@ -8,7 +8,7 @@ public struct ActivityInfo: Sendable, Hashable {
     public var buckets: Int
     public var lastPushID: PushID?
     public var ended: Bool
-    /// The type that was set for the name, or that of its last start.
+    /// The type that was set for the name, or the type of its last start.
     public var attributesType: String?
     /// When cards of the name are ended automatically, epoch ms; nil: no end is due.
     public var automaticEndAt: Int64?
@@ -41,7 +41,7 @@ public struct Names: Sendable {
         return info
     }
 
-    /// Names behind `after` with tokens or a publish, in byte order. Those of several buckets stay until they expire.
+    /// Names behind `after` with tokens or a publish, in byte order. Names of several buckets stay until they expire.
     public func page(
         _ app: AppKey, prefix: String, after: String?, limit: Int
     ) async throws(StoreError) -> [ActivityName] {
@@ -72,7 +72,7 @@ public struct Names: Sendable {
         ).byteStrings()
     }
 
-    /// The names among members of the list that have tokens or a publish. Those that are gone leave the list.
+    /// The names among members of the list that have tokens or a publish. Names that are gone leave the list.
     func present(_ app: AppKey, _ members: [[UInt8]]) async throws(StoreError) -> [ActivityName] {
         let names = members.compactMap { String(validating: $0, as: UTF8.self).flatMap { try? ActivityName($0) } }
         let presences = try await presences(app, names)

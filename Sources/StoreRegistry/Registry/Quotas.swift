@@ -156,7 +156,7 @@ extension Quotas {
     /// The most ids that calls of this process may add before a measurement sees them.
     private func mostUnseen(_ quota: Quota) -> Int { max(1, (limits[quota] ?? 0) / 100) }
 
-    /// Runs a call that may add this many ids. While `mostUnseen` others are unseen, it waits: one of those that wait
+    /// Runs a call that may add this many ids. While `mostUnseen` others are unseen, it waits: one of the waiting calls
     /// measures for all. Without this, calls that run at once pass the limit together, and take the last tenth too.
     func admitting<Value>(
         _ quota: Quota, _ app: AppKey, _ ids: Int, life: Int64, _ redis: RedisClient, now: Int64,

@@ -44,7 +44,8 @@ final class RegistrationTurns: Sendable {
         }
     }
 
-    /// The next turn, after one that ended so. If Redis failed, those that wait fail too, instead of each in its turn.
+    /// The next turn, after a turn that ended so. If Redis failed, waiting requests fail too, instead of each in its
+    /// turn.
     /// - Returns: nil if no turn of the name is under way any more.
     func next(_ key: RegistryMemory.Key, after outcome: Outcome) -> [Waiting]? {
         if case .failure(let error) = outcome, !error.isOfQuota {
@@ -58,7 +59,8 @@ final class RegistrationTurns: Sendable {
 }
 
 extension Registry {
-    /// Stores the registration of one request. Those of one name that come at once share a call; each gets its result.
+    /// Stores the registration of one request. Requests of one name that come at once share a call; each gets its
+    /// result.
     /// - Parameter endAfter: the age at which cards are to be ended automatically.
     public func track(
         _ app: AppKey, _ tokens: TokenPlace, _ registration: Registration, endAfter: Duration? = nil

@@ -102,12 +102,13 @@ extension Registry {
         if isUnlisted { buckets.memory.listed(place.key, at: now) }
     }
 
-    /// One alone goes to `registry-set`. Several go to `registry-join`, and those that it leaves to `registry-set`.
+    /// One registration alone goes to `registry-set`. Several go to `registry-join`, and the registrations that it
+    /// leaves go to `registry-set`.
     private func write(
         _ entries: [EncodedRegistration], in place: PlaceKeys, after notes: [RedisCommand], now: Int64
     ) async throws(StoreError) -> [BucketAnswer] {
         if entries.count == 1 { return try await set(entries, in: place, after: notes, now: now) }
-        // Later registrations of a channel come after its first one, whoever decides that.
+        // Later registrations of a channel come after its first one, in either script.
         var channels: Set<[UInt8]> = []
         channels.reserveCapacity(entries.count)
         var firsts = entries.indices.filter { channels.insert(entries[$0].channel).inserted }[...]

@@ -2,7 +2,7 @@ public import LiveActivity
 package import Redis
 public import StoreGround
 
-/// Reads the tokens of a name or of an attributes type: those of single channels, and all of them
+/// Reads the tokens of a name or of an attributes type: the tokens of single channels, or all tokens
 /// (`Tokens+scan.swift`).
 public struct Tokens: Sendable {
     package let buckets: Buckets

@@ -26,7 +26,7 @@ public struct AppAttest: Sendable, Hashable {
     }
 
     private static let format = "apple-appattest"
-    /// Apple sends two: the key's and the one that signed it.
+    /// Apple sends two: the certificate of the key, and the certificate that signed it.
     private static let mostCertificates = 4
     private static let nonceID = "1.2.840.113635.100.8.2"
     /// SEQUENCE { [1] { OCTET STRING of 32 bytes } }

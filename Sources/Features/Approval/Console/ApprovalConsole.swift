@@ -55,7 +55,7 @@ extension PushFact {
 }
 
 extension WaitingPush {
-    /// The newest proposals of the app among which a room looks for those of its name.
+    /// The number of the app's newest proposals in which a room looks for proposals of its name.
     private static let most = 50
 
     static let approval: Finder = { visit, name in

@@ -11,7 +11,8 @@ enum ProposalsPage {
         try await visit.get("/api/proposals/\(Form.encoded(id))")
     }
 
-    /// The tab that somebody sees first: an approver what waits, a person who asks the own requests.
+    /// The tab that the reader sees first: the own requests if the reader proposes and cannot approve, else the waiting
+    /// requests.
     private static func tab(_ visit: Visit) -> String {
         if let state = visit.query.text("state") { return state }
         let scopes = visit.session.identity.scopes

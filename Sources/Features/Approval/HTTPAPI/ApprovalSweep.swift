@@ -25,7 +25,7 @@ struct ApprovalSweep: Service {
         }
     }
 
-    /// Looks once at the proposals of an app. What fails is tried again by the next look.
+    /// Looks once at the proposals of an app. The next look tries again the proposals that fail.
     /// - Parameter now: epoch ms
     static func sweep(_ parts: GatewayParts, _ app: GatewayApp, _ now: Int64, _ logger: Logger) async {
         let proposals = parts.store.proposals

@@ -28,7 +28,7 @@ struct ProposedBody {
         (pushes, times) = (schedules.map(\.push), schedules.map { $0.due })
     }
 
-    /// Replaces the condition of each push by the one that an approver gave.
+    /// Replaces the condition of each push by the approver's condition.
     mutating func come(after: AfterPush?) {
         guard let after else { return }
         for index in pushes.indices { pushes[index].publish.options.after = after }

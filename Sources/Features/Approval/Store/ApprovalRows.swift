@@ -11,12 +11,12 @@ extension ActionKind {
     public static let withdraw = ActionKind("withdraw")
     public static let approve = ActionKind("approve")
     public static let reject = ActionKind("reject")
-    /// Nobody decided about a proposal in time.
+    /// A proposal was not decided in time.
     public static let lapse = ActionKind("lapse", isOfCall: false)
 }
 
 extension Action {
-    /// A proposal lapsed, because nobody decided about it in time. The caller of the action is the person who asked.
+    /// A proposal lapsed, because it was not decided in time. The caller of the action is the person who asked.
     public static func lapse(_ proposal: Proposal) -> Action {
         let asker = proposal.asker.publisher
         var subjects: [Action.Subject: String] = [.entry: proposal.id.description]
@@ -29,7 +29,7 @@ extension Action {
 }
 
 extension FleetCount {
-    /// Nobody has decided about these yet.
+    /// The proposals that are not decided yet.
     public static let proposals = FleetCount(
         "lamplighter_fleet_approvals_waiting",
         "publishes that wait for the approval of a second person; they lapse"

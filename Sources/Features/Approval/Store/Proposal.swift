@@ -11,7 +11,7 @@ public struct Proposal: Sendable, Hashable {
         case rejected
         /// The proposal was taken back before anybody decided.
         case withdrawn
-        /// Nobody decided in time.
+        /// The proposal was not decided in time.
         case lapsed
         /// Somebody approved it, and the publish was refused for good. `reason` says why.
         case failed

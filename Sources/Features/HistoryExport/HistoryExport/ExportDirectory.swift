@@ -11,7 +11,8 @@ import StrictJSON
 ///     _lamplighter/shop-00000002.part   a file that is not complete
 ///     _lamplighter/lock
 ///
-/// A file counts as exported from the moment when the state says so. What a death leaves at each step:
+/// A file counts as exported from the moment when the state says so. A process that dies leaves this behind at each
+/// step:
 /// 1. The part is written, and the disk has it: the state does not know it. It is removed, and its pushes come again.
 /// 2. The state replaces the one before: it names the part. The next export gives the part its name.
 /// 3. The part gets its name: nothing is left to do.
@@ -80,7 +81,7 @@ public final class ExportDirectory: Sendable {
         return (try ExportFile(path + "/" + last.part), last)
     }
 
-    /// Makes a state the one that counts, and the file that it names complete. It blocks until the disk has both.
+    /// Makes a new state valid, and the file that it names complete. It blocks until the disk has both.
     /// - Parameters:
     ///   - part: of that file; nil: the state names no new one
     ///   - reached: told after each step

@@ -27,7 +27,7 @@ struct IntakeBacklog {
 
     private static let start = "0"
     var isEmpty: Bool { waiting == 0 }
-    /// Whether there are too many unanswered entries to read more. Those of names that are full are answered soon.
+    /// Whether there are too many unanswered entries to read more. Entries of names that are full are answered soon.
     var isFull: Bool { waiting >= Self.most }
 
     /// Begins a new pass if it is time.

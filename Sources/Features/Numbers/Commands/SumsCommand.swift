@@ -31,7 +31,7 @@ struct SumsCommand: GatewayCommand {
     func run() async throws {
         guard csv else { return try await gateway.call(request, lines: lines) }
         let answer = try JSONDocument(try await gateway.client().send(request)).root.object()
-        // All rows have the one, and none the other.
+        // With `--by name` all rows have a name and no time, else a time and no name.
         let columns = SumAnswer.columns.filter { $0 != (by == .name ? "at" : "name") }
         Terminal.print(CSVCell.line(of: columns))
         for row in try answer.required("sums").array() {

@@ -62,7 +62,7 @@ struct SumsCalls: CallGroup {
         return max(from, oldest)...max(from, oldest, min(to, newest))
     }
 
-    /// A row for each name, the one with the most deliveries first.
+    /// A row for each name, most deliveries first.
     private static func names(_ sums: [SumKey: SumCounts]) -> [SumAnswer] {
         var names: [ActivityName: [SumCounts]] = [:]
         for (key, counts) in sums { if let name = key.name { names[name, default: []].append(counts) } }

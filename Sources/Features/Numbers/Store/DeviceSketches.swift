@@ -7,8 +7,8 @@ import Synchronization
 /// worker.
 ///
 /// Most devices change nothing in the image once it has seen some ten thousand. So a page costs Redis nothing then, and
-/// before that one command for the devices that change it. The image uses Redis's own hash, so that these devices are
-/// exactly those that change Redis's registers too.
+/// before that one command for the devices that change it. The image uses Redis's own hash, so that exactly the same
+/// devices change Redis's registers too.
 public final class DeviceSketches: Sendable {
     /// Devices that wait at most until they are sent, and how long they wait.
     private static let most = 256

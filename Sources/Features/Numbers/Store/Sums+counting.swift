@@ -132,7 +132,7 @@ extension Sums {
         return counted
     }
 
-    /// The pushes that another hour has too, and shows: a schedule is in the hour of its id and in the one in which it
+    /// The pushes that another hour has too, and shows: a schedule is in the hour of its id and in the hour in which it
     /// goes out.
     private func elsewhere(
         _ app: AppKey, _ hour: Int64, _ pushes: [(id: PushID, acceptedAt: Int64)]

@@ -24,7 +24,7 @@ public struct SumsView: Sendable {
 extension Sums {
     /// The sums that somebody asks for.
     public enum Part: Sendable, Hashable {
-        /// All pushes, or those of a name.
+        /// All pushes, or the pushes of a name.
         case whole(ActivityName?)
         /// Each name that has sums; only names with this prefix.
         case names(String?)

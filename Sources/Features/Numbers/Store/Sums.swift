@@ -136,7 +136,7 @@ public struct Sums: Sendable {
         return true
     }
 
-    /// Changes the sums in one step, unless they are no longer those of `progress`.
+    /// Changes the sums in one step, unless they no longer match `progress`.
     private func change(
         _ app: AppKey, _ progress: Progress, begins: Int64? = nil, closes: Int64? = nil, corrects: Int64? = nil,
         hour: [(String, String)] = [], day: [(String, String)] = [], watched: [(String, String)] = []
@@ -162,8 +162,8 @@ public struct Sums: Sendable {
     // MARK: - Drafts
 
     /// Open hours whose drafts are to be made anew, the newest first: the last two every half minute, because pushes
-    /// still join them, the others every hour. What takes long is done less often, so that a process spends no more
-    /// than a hundredth of its time.
+    /// still join them, the others every hour. A draft that takes long is made less often, so that a process spends no
+    /// more than a hundredth of its time.
     private func dueDrafts(_ app: AppKey) async throws(StoreError) -> [(hour: Int64, took: Int64)] {
         let now = time.now()
         let newest = now / Span.hour.length
@@ -223,7 +223,7 @@ public struct Sums: Sendable {
 
     // MARK: - Corrections
 
-    /// Looks again at the watched pushes of closed hours, and corrects the sums of those that have changed.
+    /// Looks again at the watched pushes of closed hours, and corrects the sums of the pushes that have changed.
     func correct(_ app: AppKey) async throws(StoreError) {
         let found = try await redis.hash(keys.watchedPushes(app)).pairs.map { id, text in
             (id: id, push: WatchedPush(id: id, stored: text))

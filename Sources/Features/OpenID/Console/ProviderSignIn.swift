@@ -77,7 +77,7 @@ extension Console {
         return (SignInAttempt.makingRoom(request) + [cookie]).reduce(.redirect(page)) { $0.with("Set-Cookie", $1) }
     }
 
-    /// - Parameter session: the one that stands now
+    /// - Parameter session: the present session
     fileprivate func returnFromProvider(
         _ request: ConsoleRequest, _ session: ConsoleSession?, _ provider: ConsoleProvider?
     ) async throws -> ConsoleResponse {
@@ -97,7 +97,7 @@ extension Console {
             let record = try await provider.take(SignInAttempt.name(browser: browser, state: state)),
             let attempt = SignInAttempt(state: state, record)
         else {
-            // Somebody who goes back, or whose browser opens its tabs again, is signed in already.
+            // A person who goes back, or whose browser opens its tabs again, is signed in already.
             if session != nil { return .redirect("/console") }
             let problem =
                 "This sign-in was not begun in this browser, was used already, or took longer than 10 minutes. Begin again."

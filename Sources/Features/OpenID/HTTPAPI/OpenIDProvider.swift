@@ -24,7 +24,8 @@ final class OpenIDProvider: Sendable {
     }
 
     private static let life: Duration = .seconds(3_600)
-    /// An unknown key, or an address that the provider moved, is looked for at most so often, whoever signs in.
+    /// The least time between two questions for an unknown key, or for an address that the provider moved, by all
+    /// sign-ins.
     private static let leastAge: Duration = .seconds(60)
     /// A provider that failed is asked again after this time. Until then a sign-in fails at once.
     private static let pause: Duration = .seconds(10)
@@ -33,7 +34,7 @@ final class OpenIDProvider: Sendable {
     /// The most sign-ins that ask the provider at once: half of `GatewayConfiguration.signInRequests`, so that a slow
     /// provider does not stop people with a secret.
     private static let mostAtOnce = 8
-    /// Those of one network, so that a stranger does not keep everybody else from signing in.
+    /// The most sign-ins of one network at once, so that a stranger does not keep everybody else from signing in.
     private static let mostOfNetwork = 2
 
     let options: OpenIDOptions

@@ -2,7 +2,7 @@ import HTTPAPI
 import LiveActivity
 
 extension SettingKey {
-    /// A provider needs a client and somebody who may come in, and both need a provider.
+    /// A provider needs a client and people who may sign in, and both need a provider.
     static let openID: [SettingKey] = [
         .text(
             \.gateway.openID.issuer, issuer, nil, expected: "https://host or https://host/path",

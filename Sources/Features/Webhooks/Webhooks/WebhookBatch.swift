@@ -2,8 +2,8 @@
 /// without clock or I/O.
 ///
 /// Events go out in the order of the queue, many in one request. A webhook that fails gets nothing else until it works
-/// again. If it refuses a request, smaller ones tell whether a single event is the reason. That event stands aside
-/// only once the webhook has taken a later one. A webhook that refuses everything is wrong itself.
+/// again. If it refuses a request, smaller ones tell whether a single event is the reason. The refused event stands
+/// aside only once the webhook has taken a later event. A webhook that refuses everything is wrong itself.
 struct WebhookBatch {
     /// Most events of a request.
     static let most = 100

@@ -12,8 +12,8 @@ struct ClearedCards: CallGroup {
     /// A card that its user swiped away in the same batch was removed earlier than this before the others, ms.
     private static let spread: Int64 = 5_000
 
-    /// The names that a batch's removals clear, if an update of the app may be the cause: all that the channel follows,
-    /// but for those that were removed earlier. Empty: the channel follows another name.
+    /// The names that a batch's removals clear, if an update of the app may be the cause: all names that the channel
+    /// follows, except names that were removed earlier. Empty: the channel follows another name.
     static func names(_ removals: [(name: ActivityName, at: Int64)], following: Set<ActivityName>) -> [ActivityName] {
         guard let last = removals.map(\.at).max(), following.isSubset(of: removals.map(\.name)) else { return [] }
         let cleared = removals.filter { following.contains($0.name) && $0.at >= last - spread }.map(\.name)

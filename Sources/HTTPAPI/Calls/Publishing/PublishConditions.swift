@@ -66,7 +66,7 @@ struct PublishConditions {
 }
 
 extension PresentPush {
-    /// The push as a condition is about it. Who sent it is only for callers that may read.
+    /// The push as a condition names it. The publisher is only for callers that may read.
     func newestAnswer(_ call: Call) -> NewestPushAnswer {
         NewestPushAnswer(
             pushID: ledger.id.description, event: ledger.event.rawValue, state: ledger.state.rawValue,
