@@ -1,7 +1,7 @@
 import LiveActivity
 public import StrictJSON
 
-/// Cells of the CSV files that the console and `sums` write, and that `import` reads. Names come from devices, and a
+/// Cells of the CSV files that the console and commands write, and that `import` reads. Names come from devices, and a
 /// spreadsheet would run some of them as formulas. In some countries it separates cells by `;`, so a cell may begin
 /// within a text.
 public enum CSVCell {

@@ -33,7 +33,7 @@ struct StartWarning: Sendable, Hashable {
 
     static func unusedProxy(_ variables: [String]) -> StartWarning {
         StartWarning(
-            problem: "\(variables.joined(separator: ", ")): set, but a worker uses no proxy for APNs and webhooks",
+            problem: "\(variables.joined(separator: ", ")): set, but a worker uses no proxy",
             remedy: "let it connect to api.push.apple.com:443 directly, or unset the variable")
     }
 

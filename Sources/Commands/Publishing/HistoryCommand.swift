@@ -8,7 +8,7 @@ struct HistoryCommand: AsyncParsableCommand {
         details: """
             Pushes are listed as long as they are kept (pushes.expire_after). Those of a name come in the order of \
             their acceptance, those of the app in the order of their requests. SHOWN, ENDED and DISMISSED count the \
-            devices that sent receipts, if there are any. `lamplighter sums` adds pushes up.
+            devices that sent receipts, if there are any.
             """,
         examples: "history", "history match-42 --limit 20", "history --state failed,expired --from 2026-11-21T18:00:00",
         "history match-42 --event end --json")

@@ -160,7 +160,7 @@ extension Channels {
                 Work(
                     channel: channel.channel,
                     operations: [
-                        "restore", .int(min(channel.created, now)), .int(min(channel.seen, now)), .int(sets.count),
+                        "exact", .int(min(channel.created, now)), .int(min(channel.seen, now)), .int(sets.count),
                     ]
                         + sets.map { .string($0) }))
         }

@@ -16,8 +16,8 @@
 --   'remove' field
 --   'set' prefix count field...: of the fields with the prefix `t:GROUP:` or `u:`, only these
 --   'again' field: bring the set to what the record says, whatever its state was thought to be
---   'restore' created seen count field...: the channel of a backup; comes right after the count. It is in these sets and
---     in no others, unless a call has named it since. Then only its unfinished changes are answered.
+--   'exact' created seen count field...: the channel has these times and is in these sets and in no others, unless a
+--     call has named it since. Then only its unfinished changes are answered. Comes right after the count.
 -- Returns {version, field, '+' or '-', ...}: the changes that the caller makes to the sets and then confirms.
 --   {'full'}: nothing was changed, because the channel would have too many tags.
 --   after 'look': {0}
@@ -34,7 +34,7 @@ if word ~= 'part' and size + #ARGV > most and has_too_many(isHuge, ARGV, i, most
 if word == 'look' then return {0} end
 
 local created, seen, isNewer = now, now, false
-if ARGV[i] == 'restore' then
+if ARGV[i] == 'exact' then
     local stored = redis.call('HGET', c, 'seen')
     created, seen, isNewer = ARGV[i + 1], ARGV[i + 2], stored and tonumber(stored) >= tonumber(ARGV[i + 2])
     local wanted = {}
