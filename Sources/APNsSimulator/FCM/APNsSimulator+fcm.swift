@@ -16,8 +16,6 @@ extension APNsSimulator {
     /// The newest request to send a message since the start or the last reset. Fast mode keeps none.
     public func newestMessage() -> RawRequest? { fcm?.judge.withLock { $0.newest }[.message] }
 
-    public var fcmFaults: Faults { fcm?.judge.withLock { $0.faults } ?? Faults() }
-
     /// Replaces the faults of FCM from the next request on.
     public func setFCMFaults(_ faults: Faults) throws(SimulatorError) {
         try faults.validate(at: "fcm_faults", FCMReason.self)
