@@ -129,6 +129,27 @@ import Testing
         #expect(machine.unanswered == 0 && machine.deadline == nil)
     }
 
+    @Test func `batches that come while a reply is owed share the next turn, if the client asks for it`() {
+        var machine = Machine(url: "redis://r", commandTimeout: .seconds(5), sharesTurns: true)
+        machine.take([batch(1)])
+        #expect(machine.next(now: Self.now) == .connect)
+        _ = machine.connected(at: 0)
+        #expect(machine.write(now: Self.began).batches.map(\.caller) == [1])
+        for caller in 2...3 {
+            machine.take([batch(caller)])
+            #expect(machine.write(now: Self.began).batches.isEmpty)
+        }
+        #expect(machine.answered(now: Self.began).expecting == nil)
+        let (batches, expecting) = machine.write(now: Self.began)
+        #expect(batches.map(\.caller) == [2, 3] && expecting == 2)
+        // Of those that wait no byte was written, so they move to the next connection as often as it takes.
+        machine.take([batch(4)])
+        #expect(apply(.broke, to: &machine) == ["2 lost", "3 lost"])
+        #expect(machine.next(now: Self.now) == .connect)
+        _ = machine.connected(at: 0)
+        #expect(machine.write(now: Self.began).batches.map(\.caller) == [4])
+    }
+
     @Test func `a reply is late if nothing of it has come for the timeout and the time that its command waits`() throws
     {
         var machine = machine(.connecting)

@@ -22,9 +22,12 @@ import Testing
         await redis.close()
     }
 
-    @Test func `ten thousand commands from a hundred tasks`() async throws {
+    @Test(arguments: [false, true])
+    func `ten thousand commands from a hundred tasks`(sharesTurns: Bool) async throws {
         let server = try await RedisServer.start()
-        let redis = RedisClient(url: server.url, connections: 3, logger: .quiet)
+        var options = RedisOptions()
+        options.sharesTurns = sharesTurns
+        let redis = RedisClient(url: server.url, connections: 3, options: options, logger: .quiet)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in 0..<100 {
                 group.addTask {

@@ -10,10 +10,15 @@ struct RedisInspection {
     /// have no primary now.
     static let patience: Duration = .seconds(5)
 
-    /// - Parameter needsPrimary: whether a single server that is a replica is refused, also for reads
-    static func client(_ settings: Settings, needsPrimary: Bool = false, logger: Logger) -> RedisClient {
+    /// - Parameters:
+    ///   - needsPrimary: whether a single server that is a replica is refused, also for reads
+    ///   - sharesTurns: for a process with many small calls at once
+    static func client(
+        _ settings: Settings, needsPrimary: Bool = false, sharesTurns: Bool = false, logger: Logger
+    ) -> RedisClient {
         var options = RedisOptions()
         options.needsPrimary = needsPrimary
+        options.sharesTurns = sharesTurns
         options.tls = settings.redisTLS
         return RedisClient(
             url: settings.redisURL, connections: settings.redisConnections, scripts: Store.scripts, options: options,

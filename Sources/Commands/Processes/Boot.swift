@@ -84,7 +84,9 @@ struct Boot {
             help: MetricHelp.texts)
         MetricsSystem.bootstrap(registry)
         store = Store(
-            settings, redis: RedisInspection.client(settings, needsPrimary: true, logger: logger),
+            settings,
+            redis: RedisInspection.client(
+                settings, needsPrimary: true, sharesTurns: kind == .gateway, logger: logger),
             answersPublishers: kind == .gateway)
         let unnamed = ProcessName.own(on: machine)
         name = kind == .worker ? settings.workerName ?? unnamed : unnamed

@@ -46,6 +46,7 @@ struct ConnectionMachine<Caller: Sendable> {
     private(set) var phase = Phase.idle
     private let url: String
     private let commandTimeout: Duration
+    private let sharesTurns: Bool
     private var isClosing = false
     private var waiting: [Batch<Caller>] = []
     /// Oldest first, beginning at `head`.
@@ -57,8 +58,12 @@ struct ConnectionMachine<Caller: Sendable> {
     /// The time of the server's last reply, or the time at which the current reply became due.
     private var lastProgress = ContinuousClock.now
 
-    /// - Parameter url: the server's, for errors
-    init(url: String, commandTimeout: Duration) { (self.url, self.commandTimeout) = (url, commandTimeout) }
+    /// - Parameters:
+    ///   - url: the server's, for errors
+    ///   - sharesTurns: whether batches wait while the server owes a reply (`RedisOptions.sharesTurns`)
+    init(url: String, commandTimeout: Duration, sharesTurns: Bool = false) {
+        (self.url, self.commandTimeout, self.sharesTurns) = (url, commandTimeout, sharesTurns)
+    }
 
     /// How many batches wait for a reply of the server.
     var unanswered: Int { inFlight.count - head }
@@ -113,8 +118,8 @@ struct ConnectionMachine<Caller: Sendable> {
 
     /// - Returns: the batches to append to the link's stream. `expecting`: how many replies come next, if none was due.
     mutating func write(now: ContinuousClock.Instant) -> (batches: [Batch<Caller>], expecting: Int?) {
-        if waiting.isEmpty { return ([], nil) }
         let wasDue = unanswered > 0
+        if waiting.isEmpty || sharesTurns && wasDue { return ([], nil) }
         for batch in waiting {
             inFlight.append(InFlight(batch: batch, start: appended))
             appended += batch.bytes.count

@@ -29,12 +29,13 @@ struct ConnectionThread: ~Copyable {
 
     private init(_ mailbox: Mailbox, _ settings: ConnectionSettings) {
         (self.mailbox, self.settings) = (mailbox, settings)
-        machine = ConnectionMachine(url: "\(settings.url)", commandTimeout: settings.options.commandTimeout)
+        machine = ConnectionMachine(url: "\(settings.url)", commandTimeout: settings.options.commandTimeout,
+            sharesTurns: settings.options.sharesTurns)
     }
 
     private mutating func run() {
         while true {
-            let taken = mailbox.take()
+            let taken = mailbox.take(sharesTurns: settings.options.sharesTurns, isOwed: machine.unanswered > 0)
             machine.take(taken.batches, isClosing: taken.isClosing)
             switch machine.next(now: monotonicMilliseconds()) {
             case .sleep(let pause): _ = mailbox.wait(timeout: pause)

@@ -9,7 +9,7 @@ final class Mailbox: Sendable {
         var batches: [Batch<Caller>] = []
         var isClosing = false
         var hasEnded = false
-        /// The eventfd was written after the thread last took the batches.
+        /// The eventfd was written after the thread last took the batches, or the thread comes by itself.
         var isSignalled = false
         var closers: [CheckedContinuation<Void, Never>] = []
     }
@@ -66,11 +66,15 @@ final class Mailbox: Sendable {
     }
 
     /// Takes all queued batches, in order. Only the connection's thread may call it.
-    func take() -> (batches: [Batch<Caller>], isClosing: Bool) {
+    /// - Parameters:
+    ///   - sharesTurns: the thread writes later batches only after the replies that are owed. They need not wake it.
+    ///   - isOwed: the server owes replies to earlier batches
+    func take(sharesTurns: Bool, isOwed: Bool) -> (batches: [Batch<Caller>], isClosing: Bool) {
         state.withLock { state in
-            state.isSignalled = false
             var batches: [Batch<Caller>] = []
             swap(&batches, &state.batches)
+            // The thread does not sleep before it has written what it takes here, or has a time to wake up.
+            state.isSignalled = sharesTurns && (isOwed || !batches.isEmpty)
             return (batches, state.isClosing)
         }
     }
