@@ -38,6 +38,8 @@ public struct NoAnswer: Sendable, Hashable {
         /// The platform took no more bytes of the body: its flow-control window stayed closed until the deadline.
         case windowClosed = "WindowClosed"
         case cancelled = "Cancelled"
+        /// The platform's pace has no turn soon, and the page may not wait for one. Nothing has left this machine.
+        case paced = "Paced"
     }
     public var cause: Cause
     /// True once the request may have left this machine and was not declared unprocessed by a GOAWAY.

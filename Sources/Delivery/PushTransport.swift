@@ -50,7 +50,11 @@ extension PushTransport {
 /// Says whether a sender may still begin requests. A lane's thread asks before each, so it must be cheap and not block.
 public protocol SendPermission: Sendable {
     var holds: Bool { get }
+    /// Whether the page may wait for a turn in the platform's pace. If not, entries without a turn come back as paced.
+    var mayWait: Bool { get }
 }
+
+extension SendPermission { public var mayWait: Bool { true } }
 
 /// For senders that share their work with no other process.
 public struct StandingPermission: SendPermission {

@@ -36,8 +36,8 @@ struct CircuitTransport: PushTransport {
             circuits.probed(key, hasPassed: false)
             return PageOutcome(all: page, answer)
         }
-        if case .unanswered(let none) = answer, none.cause == .cancelled {
-            // The lease was lost before the probe left. The platform has said nothing: another page becomes the probe.
+        if case .unanswered(let none) = answer, none.cause == .cancelled || none.cause == .paced {
+            // The lease was lost before the probe left, or it has no turn. The platform has said nothing: another page becomes the probe.
             circuits.probeWasNotSent(key)
             return PageOutcome(all: page, answer)
         }
@@ -56,7 +56,7 @@ extension NoAnswer {
         switch cause {
         case .connectionFailed, .tls, .windowClosed: true
         case .timeout: !mayHaveBeenDelivered
-        case .connectionLost, .cancelled: false
+        case .connectionLost, .cancelled, .paced: false
         }
     }
 }

@@ -164,7 +164,7 @@ extension WorkerContext {
     ) async throws(StoreError) -> Disposition {
         guard let app = apps[item.app] else { return .leave }
         var claim = claim
-        if app.ordersBySecond(claim.record) {
+        if app.senders.contains(where: { $0.ordersBySecond(claim.record) && claim.takes($0.platform) }) {
             let wait = try await store.sweeps.giveSecond(item.app, item.name, to: &claim.record)
             if wait > .zero {
                 // As for a sweep that is interrupted, below.
@@ -187,7 +187,9 @@ extension WorkerContext {
         case .lost:
             lostLease(item.app, log)
             return .leave
-        case .interrupted(let pause):
+        case .interrupted(var pause):
+            // A push that comes meanwhile does not wait for one platform: the shard then goes on without it.
+            if claim.isSplit { pause = min(pause, Self.splitPause) }
             // Schedule first, then give the lease back. If the worker dies in between, another one claims the entry.
             if pause > .zero { try await store.queue.schedule(item, due: store.time.now() + pause.milliseconds) }
             try await store.sweeps.giveBack(claim.lease)
@@ -195,6 +197,9 @@ extension WorkerContext {
             return .acknowledge
         }
     }
+
+    /// The longest pause of a shard for one platform of several.
+    private static let splitPause: Duration = .seconds(5)
 
     /// Tells operators that the last owner of a claimed lease crashed or stalled.
     /// - Returns: whether it did

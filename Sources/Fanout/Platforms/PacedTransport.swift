@@ -35,8 +35,8 @@ public struct PacedTransport: PushTransport {
         return await withTaskGroup { group in
             for start in stride(from: 0, to: page.count, by: Self.slice) {
                 let slice = page.part(Array(start..<min(start + Self.slice, page.count)))
-                guard await awaitTurn(slice.count, while: permission) else {
-                    group.addTask { PageOutcome(all: slice, Self.cancelled) }
+                if let cause = await awaitTurn(slice.count, while: permission) {
+                    group.addTask { Self.unsent(slice, cause) }
                     continue
                 }
                 group.addTask { await transport.send(slice, push, while: permission, handover) }
@@ -45,30 +45,34 @@ public struct PacedTransport: PushTransport {
         }
     }
 
-    private static let cancelled = PushOutcome.unanswered(.init(.cancelled, mayHaveBeenDelivered: false))
+    private static func unsent(_ page: TokenPage, _ cause: NoAnswer.Cause) -> PageOutcome {
+        PageOutcome(all: page, .unanswered(NoAnswer(cause, mayHaveBeenDelivered: false)))
+    }
 
     private func sendSlice(
         _ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission, _ handover: Handover?
     ) async -> PageOutcome {
-        guard await awaitTurn(page.count, while: permission) else { return PageOutcome(all: page, Self.cancelled) }
+        if let cause = await awaitTurn(page.count, while: permission) { return Self.unsent(page, cause) }
         return await transport.send(page, push, while: permission, handover)
     }
 
-    /// - Returns: false if the sender may not begin requests any more
-    private func awaitTurn(_ entries: Int, while permission: any SendPermission) async -> Bool {
-        let horizon = entries <= Self.slice / 2 ? Self.far : Self.near
+    /// - Returns: why nothing may be sent; nil once the turn is there
+    private func awaitTurn(_ entries: Int, while permission: any SendPermission) async -> NoAnswer.Cause? {
         while permission.holds {
+            let mayWait = permission.mayWait
+            let horizon = mayWait && entries <= Self.slice / 2 ? Self.far : Self.near
             // Without Redis the sender soon loses its lease, which ends the wait.
             let turn = try? await turns.take(key, tokens: entries, pace, horizon: horizon)
             let isTaken = turn?.isTaken ?? false
+            if let turn, !turn.isTaken, !mayWait { return .paced }
             var rest =
                 isTaken ? turn?.wait ?? .zero : min(max((turn?.wait ?? .zero) - horizon, Self.look), .seconds(1))
             while rest > .zero, permission.holds {
                 try? await Task.sleep(for: min(rest, Self.look))
                 rest -= Self.look
             }
-            if isTaken { return permission.holds }
+            if isTaken { return permission.holds ? nil : .cancelled }
         }
-        return false
+        return .cancelled
     }
 }

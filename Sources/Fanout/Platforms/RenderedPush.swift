@@ -40,7 +40,9 @@ struct RenderedPush: Sendable {
         _ page: TokenPage, trace: ExchangeRecorder?, while permission: any SendPermission, _ handover: Handover
     ) async -> (PagePlan, [PagePart]) {
         let platforms = page.platforms
-        @Sendable func send(_ platform: Platform, of several: Bool) async -> (PagePlan, PagePart) {
+        @Sendable func send(
+            _ platform: Platform, of several: Bool, _ permission: any SendPermission
+        ) async -> (PagePlan, PagePart) {
             let form = forms.first { $0.sender.platform == platform }
             guard let form, form.refusal == nil else {
                 let refused = page.entries.indices.filter { page.entries[$0].platform == platform }
@@ -63,11 +65,12 @@ struct RenderedPush: Sendable {
         }
         // Most pages are on one platform, which needs no child task.
         guard platforms.count > 1 else {
-            let (plan, part) = await send(platforms.first ?? .ios, of: false)
+            let (plan, part) = await send(platforms.first ?? .ios, of: false, permission)
             return (plan, [part])
         }
+        let permission = Impatient(permission) { true }
         return await withTaskGroup { group in
-            for platform in platforms { group.addTask { await send(platform, of: true) } }
+            for platform in platforms { group.addTask { await send(platform, of: true, permission) } }
             var (plans, parts): ([PagePlan], [PagePart]) = ([], [])
             for await (plan, part) in group {
                 plans.append(plan)
@@ -75,6 +78,20 @@ struct RenderedPush: Sendable {
             }
             return (plans.dropFirst().reduce(into: plans[0]) { $0.add($1) }, parts)
         }
+    }
+}
+
+/// A permission for a page for which others wait: the page's followers on other platforms, the name's next push, or the end
+/// of the worker.
+struct Impatient: SendPermission {
+    let permission: any SendPermission
+    /// Whether others wait now.
+    let othersWait: @Sendable () -> Bool
+    var holds: Bool { permission.holds }
+    var mayWait: Bool { permission.mayWait && !othersWait() }
+
+    init(_ permission: any SendPermission, _ othersWait: @escaping @Sendable () -> Bool) {
+        (self.permission, self.othersWait) = (permission, othersWait)
     }
 }
 

@@ -95,8 +95,16 @@ struct PageDelivery: PageOwner {
             record: record, firstSize: firstSize, notes: notes, trace: record.isTraced ? ExchangeRecorder() : nil,
             spanStart: context.spanStart(record), isRetry: channel != nil)
         context.metrics.pageBegan(app.key)
+        var permission = held.permission(until: time)
+        if app.senders.contains(where: \.platform.countsApart) {
+            // A run of retries has nothing else to do than to wait.
+            let isSweep = channel == nil
+            permission = Impatient(permission) { [state, context] in
+                context.drain.isOn || isSweep && state.values.parks
+            }
+        }
         let (sent, parts) = await push.send(
-            page, trace: details.trace, while: held.permission(until: time), Handover { place.nearlyDone() })
+            page, trace: details.trace, while: permission, Handover { place.nearlyDone() })
         context.metrics.pageEnded(app.key)
         if !sent.found.isEmpty {
             // If this write is lost, the next send finds out again.
@@ -105,7 +113,9 @@ struct PageDelivery: PageOwner {
         }
         let report = await read(
             AnsweredPage(page: sent.page, parts: parts, outcome: sent.outcome, details: details, isLate: false))
-        guard report.isUnsent else {
+        // Nobody waits for a halted platform: each channel gets its push once the platform takes pushes again.
+        let isParked = report.halt != nil && held.isLive && state.values.parks
+        guard report.isUnsent, !isParked else {
             return SentPage(record: record, report: report, open: open(sent, details, channel))
         }
         guard held.isLive else { return lost() }

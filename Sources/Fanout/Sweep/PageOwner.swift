@@ -124,14 +124,15 @@ extension PageOwner {
         }
     }
 
-    /// Opens or closes the circuits of the page's platforms. The run pauses once all of them are open.
+    /// Opens or closes the circuits of the page's platforms. The run pauses once all of them are open, unless it goes on
+    /// without their channels.
     private func updateCircuits(_ answered: AnsweredPage, _ reports: [PageReport]) async {
         var pauses: [Duration] = []
         for (part, report) in zip(answered.parts, reports) {
             let key = AppPlatform(app.key, part.platform)
             if let pause = await context.updateCircuit(key, report, log) { pauses.append(pause) }
         }
-        guard let pause = pauses.min(), pauses.count == answered.parts.count else { return }
+        guard let pause = pauses.min(), pauses.count == answered.parts.count, !state.values.parks else { return }
         // A late answer that opens the circuit ends the run too, if the run still goes on. Late answers are of one
         // platform, and the run may have pages for others.
         if !answered.isLate || app.senders.count == 1 { state.change { $0.pause = pause } }

@@ -19,7 +19,7 @@ struct PageReport {
     struct Exception {
         var index: Int
         var decision: Decision
-        /// The reason under which the ledger's `errors` count it.
+        /// The reason under which the ledger's `errors` count it; empty: it is not counted.
         var reason: String
         /// The entry is tried again although its push may have arrived.
         var mayBeDuplicate = false
@@ -79,7 +79,9 @@ struct PageReport {
             case .unanswered(let noAnswer):
                 let mayBeDuplicate = noAnswer.mayHaveBeenDelivered && !noAnswer.isUnreachable
                 let decision = decide(noAnswer, attempt, pause)
-                add(index, decision, noAnswer.cause.rawValue, attempt, mayBeDuplicate: mayBeDuplicate)
+                // A pace is no error of the platform.
+                let reason = noAnswer.cause == .paced ? "" : noAnswer.cause.rawValue
+                add(index, decision, reason, attempt, mayBeDuplicate: mayBeDuplicate)
             case .rejected(let rejection):
                 isAnswered = true
                 let reason = rejection.reason
@@ -141,7 +143,7 @@ struct PageReport {
         _ index: Int, _ decision: Decision, _ reason: String, _ attempt: Attempt, mayBeDuplicate: Bool = false
     ) {
         var exception = Exception(index: index, decision: decision, reason: reason)
-        errors[reason, default: 0] += 1
+        if !reason.isEmpty { errors[reason, default: 0] += 1 }
         switch decision {
         case .retry:
             retries += 1
@@ -158,7 +160,11 @@ struct PageReport {
     private mutating func decide(_ noAnswer: NoAnswer, _ attempt: Attempt, _ pause: (Halt) -> Duration) -> Decision {
         let reason = noAnswer.cause.rawValue
         guard noAnswer.isUnreachable else {
-            return noAnswer.cause == .cancelled ? unsent(attempt, after: .zero) : attempt.again(after: attempt.pause())
+            return switch noAnswer.cause {
+            case .cancelled: unsent(attempt, after: .zero)
+            case .paced: attempt.again(after: .seconds(1 + attempt.fraction), isSpent: false)
+            default: attempt.again(after: attempt.pause())
+            }
         }
         if attempt.isElsewhere { return refusedElsewhere(reason, attempt, isSpent: false) }
         return halted(Halt(cause: .unreachable, reason: reason), attempt, pause)

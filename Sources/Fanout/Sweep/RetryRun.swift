@@ -23,6 +23,7 @@ struct RetryRun: Sendable {
     /// Sends until no channel is due or the run may not go on. Under a pause it only ends what has expired.
     /// - Returns: false if something could not be settled: another worker has the lease, or Redis was away too long
     func run() async -> Bool {
+        if delivery.app.senders.count > 1 { delivery.state.change { $0.parking = .always } }
         var found = true
         while found, delivery.mayGoOn {
             found = false

@@ -4,7 +4,18 @@ import Synchronization
 
 /// State that the pages of one sweep or of one run of retries share.
 final class RunState: Sendable {
+    /// When channels on a platform that can take nothing now become waiting channels, so that the run goes on without
+    /// them: nobody waits for another platform (docs/adr/0061-android-on-one-name.md).
+    enum Parking {
+        /// The run pauses.
+        case never
+        /// Once another push of the name waits for the end of the sweep.
+        case ifOthersWait
+        case always
+    }
+
     struct Values {
+        var parking = Parking.never
         /// The lease is lost, or Redis did not answer while it lasted.
         var isLost = false
         /// How long the run pauses, because the app's circuit is open or nothing could be sent.
@@ -13,6 +24,8 @@ final class RunState: Sendable {
         var expired: [PushID: Int] = [:]
         /// Sweep: the push has failed or was cancelled.
         var isStopped = false
+        /// Sweep: another push of the name waits for the end of this one's sweep.
+        var othersWait = false
         /// Sweep: what is left to do after the finished part.
         var leftovers: Leftovers?
         /// Retries: the channels that are in a page of this run.
@@ -22,11 +35,19 @@ final class RunState: Sendable {
         /// The pushes of pages that were sent and not settled.
         var unsettled: Set<PushID> = []
 
+        var parks: Bool {
+            switch parking {
+            case .never: false
+            case .ifOthersWait: othersWait
+            case .always: true
+            }
+        }
         var goesOn: Bool { !isLost && pause == nil && !isStopped && leftovers == nil }
 
         /// Notes what Redis said when a page was settled.
         mutating func note(_ answer: PageSettlement.Answer, expired: [PushID: Int]) {
             self.expired.merge(expired, uniquingKeysWith: +)
+            if let unswept = answer.leftovers?.unswept { othersWait = unswept > 1 }
             if answer.endsLease { leftovers = answer.leftovers } else if answer.isStopped { isStopped = true }
         }
 

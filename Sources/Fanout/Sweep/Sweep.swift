@@ -33,6 +33,8 @@ struct Sweep: Sendable {
     /// The reason in the ledger's `errors`.
     static let dismissed = "Dismissed"
 
+    private static let look: Duration = .milliseconds(500)
+
     let delivery: PageDelivery
     let claim: Claim
     private let push: RenderedPush
@@ -41,6 +43,10 @@ struct Sweep: Sendable {
         self.delivery = delivery
         self.claim = claim
         push = RenderedPush(claim.record, for: delivery.app.senders, claim.lease.name)
+        delivery.state.change {
+            $0.othersWait = claim.othersWait
+            if claim.record.isForSeveral { $0.parking = claim.isSplit ? .ifOthersWait : .always }
+        }
     }
 
     var lease: Lease { claim.lease }
@@ -59,7 +65,17 @@ struct Sweep: Sendable {
         if claim.isPoison {
             await settleRest(stop: "PoisonTask")
         } else {
-            if lease.part == .catchUp { await catchUp() } else { await pages() }
+            if lease.part == .catchUp {
+                await catchUp()
+            } else if claim.isSplit {
+                await withTaskGroup { group in
+                    group.addTask { await watchName() }
+                    await pages()
+                    group.cancelAll()
+                }
+            } else {
+                await pages()
+            }
             // The push failed or was cancelled. The rest is not read, and the name is free for its next push.
             let state = delivery.state.values
             if state.isStopped, state.leftovers == nil { await settleRest() }
@@ -70,6 +86,16 @@ struct Sweep: Sendable {
         if let leftovers = state.leftovers { return .finished(leftovers) }
         if let pause = state.pause { return .interrupted(pause: pause) }
         return delivery.held.isLive ? .interrupted(pause: .zero) : .lost
+    }
+
+    /// Looks whether another push of the name waits for the end of this sweep. A page may wait long for its platform, and
+    /// nothing is settled meanwhile.
+    private func watchName() async {
+        while delivery.mayGoOn {
+            do { try await Task.sleep(for: Self.look) } catch { return }
+            guard let left = try? await store.sweeps.leftovers(lease.app, lease.name) else { continue }
+            delivery.state.change { $0.othersWait = left.unswept > 1 }
+        }
     }
 
     /// Settles the rest of the shard without sending.
@@ -112,7 +138,7 @@ struct Sweep: Sendable {
         await delivery.ask { () async throws(StoreError) in
             if claim.record.event == .start {
                 // A start for several platforms is split, so that a shard reads one place.
-                let places = claim.record.startPlaces.filter { takes($0.addressPlatform ?? .ios) }
+                let places = claim.record.startPlaces.filter { claim.takes($0.addressPlatform ?? .ios) }
                 guard let place = places.first else { return (Page(), limit) }
                 return try await startPage(place, from: position, to: limit, splits: push.hasVariant)
             }
@@ -171,13 +197,8 @@ struct Sweep: Sendable {
     /// The entries that the push is for and that are this shard's.
     private func targets(of page: TokenPage) -> TokenPage {
         let targets = claim.record.targets(of: page)
-        return targets.platforms.allSatisfy(takes) ? targets : targets.filtered { takes(targets.entries[$0].platform) }
-    }
-
-    /// Whether the shard is for the followers on a platform. A push for several that has several shards is split.
-    private func takes(_ platform: Platform) -> Bool {
-        guard case .shard(_, let count) = lease.part, count > 1, claim.record.isForSeveral else { return true }
-        return lease.part.isForOtherPlatforms == platform.countsApart
+        return targets.platforms.allSatisfy(claim.takes)
+            ? targets : targets.filtered { claim.takes(targets.entries[$0].platform) }
     }
 
     /// The page with the addresses that are kept with the channels, without the channels that have none.
@@ -240,6 +261,18 @@ struct Sweep: Sendable {
 
     func settle(_ settlement: Settlement, _ sent: SentPage? = nil) async {
         await delivery.finish(as: .sweep(settlement, of: claim), sent)
+    }
+}
+
+extension Claim {
+    /// Whether the part is a shard of a push for several platforms that is for the followers on some of them only.
+    var isSplit: Bool {
+        if case .shard(_, let count) = lease.part { count > 1 && record.isForSeveral } else { false }
+    }
+
+    /// Whether the part is for the followers on a platform.
+    func takes(_ platform: Platform) -> Bool {
+        !isSplit || lease.part.isForOtherPlatforms == platform.countsApart
     }
 }
 

@@ -15,6 +15,8 @@ public struct Claim: Sendable {
     public var hasPendingRemovals: Bool
     /// Too many owners in a row crashed or stalled, so the part is not tried again.
     public var isPoison: Bool
+    /// Another push of the name waits for the end of this sweep. Not told for the only shard of a push.
+    public internal(set) var othersWait = false
     /// All tokens of the name as `push-begin` read them, if they are few and no channel of the name has a mark
     /// (`Tokens.readByBegin`).
     package let tokens: Reply?

@@ -213,8 +213,10 @@ public enum Settled: LeaseAnswer {
 
 /// Work that may be left after a page is settled. Doing it twice is harmless.
 public struct Leftovers: Sendable, Hashable {
-    /// Other pushes of the name wait to begin.
-    public var nameWaits: Bool
+    /// Pushes of the name that are not swept: a push whose sweep goes on, and those that wait to begin.
+    public var unswept: Int
+    /// Pushes of the name wait to begin, if none is being swept.
+    public var nameWaits: Bool { unswept > 0 }
     /// When the name's first waiting channel is due, epoch ms.
     public var firstRetry: Int64?
     /// Removals are pending that the caller does not know of.

@@ -141,7 +141,10 @@ public struct SweepStore: Sendable {
             let claim = try claimed(&reply) { epoch in
                 Lease(app: item.app, name: item.name, push: item.push, part: item.part, owner: owner, epoch: epoch)
             }
-            return .claimed(claim(try PushRecord(id: item.push, fields), nil))
+            let unswept = try reply.last(.integer("unswept pushes"))
+            var claimed = claim(try PushRecord(id: item.push, fields), nil)
+            claimed.othersWait = unswept > 1
+            return .claimed(claimed)
         case let word: throw .unexpectedReply("task-claim answered \(word)")
         }
     }
@@ -233,7 +236,7 @@ public struct SweepStore: Sendable {
             RedisCommand("HLEN", keys.pendingRemovals(tag)),
         ]).values(.flag("lone push"), .integer("unswept pushes"), .firstTime("retries"), .integer("pending removals"))
         return Leftovers(
-            nameWaits: isLone || unswept > 0, firstRetry: firstRetry, hasPendingRemovals: removals > 0)
+            unswept: unswept + (isLone ? 1 : 0), firstRetry: firstRetry, hasPendingRemovals: removals > 0)
     }
 
     /// Whether the deadline of the push that is active, or begins next, is over.
@@ -309,7 +312,7 @@ extension Keyspace {
 extension Leftovers {
     /// Reads the next values of a script's answer.
     fileprivate init(_ values: inout ReplyValues) throws(StoreError) {
-        nameWaits = try values.next(.integer("unswept pushes")) > 0
+        unswept = try values.next(.integer("unswept pushes"))
         firstRetry = try values.next(.optionalTime("first retry"))
         hasPendingRemovals = try values.next(.integer("pending removals")) > 0
         catchUpWaits = try values.next(.flag("catch-up"))

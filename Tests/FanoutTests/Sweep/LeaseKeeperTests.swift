@@ -80,7 +80,7 @@ import Testing
         let held = try held()
         _ = await held.repeatWhileLive(.quiet) { () async throws(StoreError) in
             if readsRenewalFirst { await held.renew { false } }
-            return Settled.ok(state: .done, isFinished: true, Leftovers(nameWaits: false, hasPendingRemovals: false))
+            return Settled.ok(state: .done, isFinished: true, Leftovers(unswept: 0, hasPendingRemovals: false))
         }
         if !readsRenewalFirst { await held.renew { false } }
         let followUp: Bool? = await held.repeatWhileLive(.quiet) { true }

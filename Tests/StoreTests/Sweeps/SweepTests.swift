@@ -69,7 +69,7 @@ import Testing
             Issue.record("\(settled)")
             return
         }
-        #expect(leftovers == Leftovers(nameWaits: false, firstRetry: nil, hasPendingRemovals: false))
+        #expect(leftovers == Leftovers(unswept: 0, firstRetry: nil, hasPendingRemovals: false))
         let ledger = try await fixture.ledger(id)
         #expect(ledger.expanded && ledger.targets == 3 && ledger.delivered == 3 && ledger.pending == 0)
         #expect(ledger.finishedAt != nil)

@@ -12,8 +12,8 @@
 --   {'done', unswept pushes of the name, due ms of its first waiting channel or '', pending removals, catch-up waits
 --     0|1}: the part is finished. For the catch-up also if the shards are not finished.
 --   {'held', ms left}: another owner has a live lease.
---   {'claimed', epoch, position, ahead, pending removals of other pushes, poison 0|1}: 1 = over mostLapses. The caller
---     reads the record afterwards.
+--   {'claimed', epoch, position, ahead, pending removals of other pushes, poison 0|1, unswept pushes of the name}: poison
+--     1 = over mostLapses. The caller reads the record afterwards.
 local state, expanded = unpack(redis.call('HMGET', p, 'state', 'expanded'))
 if not state then return {'gone'} end
 local part = shard .. ':'
@@ -36,4 +36,5 @@ if part == 'c:' then
     redis.call('HDEL', w, 'c:p', 'c:a')
 end
 if redis.call('PTTL', w) < 0 then redis.call('PEXPIRE', w, math.max(redis.call('PTTL', p), 1)) end
-return {'claimed', epoch, position or '0', ahead or '', removals - tonumber(ownRemovals or 0), poison}
+return {'claimed', epoch, position or '0', ahead or '', removals - tonumber(ownRemovals or 0), poison,
+    redis.call('ZCARD', q)}

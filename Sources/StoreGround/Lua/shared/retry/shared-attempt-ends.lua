@@ -52,7 +52,7 @@ local function try_again(name, channel, queue, push, due, attempts, reason, dupl
     local p = name.ps .. id_text(push)
     if redis.call('EXISTS', p) == 1 then
         redis.call('HINCRBY', p, 'retries', 1)
-        redis.call('HINCRBY', p, 'e:' .. reason, 1)
+        if reason ~= '' then redis.call('HINCRBY', p, 'e:' .. reason, 1) end
         if duplicates ~= '0' then redis.call('HINCRBY', p, 'duplicates', duplicates) end
     end
 end
