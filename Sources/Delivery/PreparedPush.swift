@@ -25,6 +25,8 @@ public struct PreparedPush: Sendable, Hashable {
         case addressByKind([UInt8: [UInt8]])
         /// The id of the entry's channel, as the inside of a JSON string.
         case channel
+        /// A dash and the time of the entry's registration, epoch milliseconds, if that is after this time.
+        case registration(after: Int64)
     }
 
     public var path: Path

@@ -3,9 +3,10 @@ public import LiveActivity
 /// The content of an Android Live Update for all devices that get it.
 public struct FCMContent: Sendable, Hashable {
     public var pushID: PushID
-    /// A device drops a message with an id that it has seen. So a repeated request keeps the id, and a late joiner's
-    /// message has one of its own (`lateID`).
-    public var canonicalID: String
+    /// Epoch milliseconds. A message to a device that registered after this time has an id of its own: the push id and
+    /// the time of the registration. A device drops a message with an id that it has seen, and such a device may have
+    /// dropped the push while it had no card. A repeated request keeps the id.
+    public var ownIDAfter: Int64
     public var name: ActivityName
     public var event: ActivityEvent
     /// Names the handler in the app. A device ignores a start without one.
@@ -26,12 +27,12 @@ public struct FCMContent: Sendable, Hashable {
     public var extra: [String: String]
 
     public init(
-        pushID: PushID, canonicalID: String? = nil, name: ActivityName, event: ActivityEvent, type: String? = nil,
+        pushID: PushID, ownIDAfter: Int64 = .max, name: ActivityName, event: ActivityEvent, type: String? = nil,
         timestamp: Int, contentState: RawJSON?, dismissalDate: Int? = nil, priority: PushPriority = .high,
         timeToLive: Int, expiration: Int? = nil, collapseKey: String? = nil, extra: [String: String] = [:]
     ) {
         self.pushID = pushID
-        self.canonicalID = canonicalID ?? pushID.description
+        self.ownIDAfter = ownIDAfter
         self.name = name
         self.event = event
         self.type = type
@@ -67,10 +68,6 @@ public struct FCMContent: Sendable, Hashable {
 
     /// How long FCM keeps an update for a device that is not connected, seconds. A state that is older is of no use.
     private static let updateLife = 900
-
-    /// The canonical id of a message that a late joiner gets.
-    /// - Parameter time: of its rendering, epoch milliseconds
-    public static func lateID(_ pushID: PushID, at time: Int64) -> String { "\(pushID)-\(time)" }
 
     /// FCM takes no key of its own, and the device's SDK reads the keys of its own.
     public static func isAllowed(extraKey key: String) -> Bool {

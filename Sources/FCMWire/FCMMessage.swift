@@ -12,16 +12,20 @@ public enum FCMMessage {
     private static let longestLife = 2_419_200
     private static let prefix = "com.urbanairship."
 
-    /// A key and its value, which is a channel's id or the same for all devices.
+    /// A dash and milliseconds since 1970, until the year 2286.
+    private static let registrationBytes = 14
+
+    /// A key and its value.
     private struct Field {
         var key: String
-        /// Nil: the channel's id.
-        var value: String?
+        var value: String
+        /// The end of the value that each device has for itself, and its most bytes.
+        var own: (piece: PreparedPush.Piece, bytes: Int)?
 
-        var bytes: Int { key.utf8.count + (value?.utf8.count ?? ChannelID.maximumBytes) }
+        var bytes: Int { key.utf8.count + value.utf8.count + (own?.bytes ?? 0) }
     }
 
-    /// The bytes of keys and values of a message, as FCM counts them, with the longest channel id.
+    /// The bytes of keys and values of a message, as FCM counts them, with the longest ids.
     public static func dataBytes(_ content: FCMContent) -> Int { fields(content).reduce(0) { $0 + $1.bytes } }
 
     /// The request that a device gets.
@@ -38,11 +42,13 @@ public enum FCMMessage {
         ]
         for (position, field) in fields.enumerated() {
             text += (position > 0 ? "," : "") + JSON.string(field.key).text + ":"
-            if let value = field.value {
-                text += JSON.string(value).text
-            } else {
-                pieces += [.bytes(Array("\(text)\"".utf8)), .channel]
+            let value = JSON.string(field.value).text
+            if let own = field.own {
+                // The quote behind the value comes behind the device's own end of it.
+                pieces += [.bytes(Array("\(text)\(value.dropLast())".utf8)), own.piece]
                 text = "\""
+            } else {
+                text += value
             }
         }
         pieces.append(.bytes(Array("\(text)},\"android\":\(android(content).text)}}".utf8)))
@@ -55,15 +61,17 @@ public enum FCMMessage {
 
     /// The request without the address and the ids, which a push and a device have of their own.
     public static func preview(_ content: FCMContent) -> JSON {
-        let data = commonFields(content).map { JSON.Member($0.key, .string($0.value ?? "")) }
+        let data = commonFields(content).map { JSON.Member($0.key, .string($0.value)) }
         return ["message": ["data": .object(data), "android": android(content)]]
     }
 
     private static func fields(_ content: FCMContent) -> [Field] {
         [
             Field(key: prefix + "push.PUSH_ID", value: "\(content.pushID)"),
-            Field(key: prefix + "push.CANONICAL_PUSH_ID", value: content.canonicalID),
-            Field(key: prefix + "push.APID", value: nil),
+            Field(
+                key: prefix + "push.CANONICAL_PUSH_ID", value: "\(content.pushID)",
+                own: (piece: .registration(after: content.ownIDAfter), bytes: registrationBytes)),
+            Field(key: prefix + "push.APID", value: "", own: (piece: .channel, bytes: ChannelID.maximumBytes)),
         ] + commonFields(content)
     }
 

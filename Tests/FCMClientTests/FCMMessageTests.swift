@@ -16,7 +16,9 @@ import FCMWire
     }
 
     /// The body for a device, as a lane puts it together.
-    private func body(_ push: PreparedPush, _ address: AndroidAddress, _ channel: ChannelID) -> String {
+    private func body(
+        _ push: PreparedPush, _ address: AndroidAddress, _ channel: ChannelID, registeredAt: Int64 = 0
+    ) -> String {
         guard case .ofEntry(let pieces) = push.body else { return "" }
         let bytes = pieces.flatMap { piece -> [UInt8] in
             switch piece {
@@ -24,6 +26,7 @@ import FCMWire
             case .address: return address.stored
             case .addressByKind(let kinds): return (kinds[address.stored[0]] ?? []) + address.stored.dropFirst()
             case .channel: return Array(channel.description.utf8)
+            case .registration(let time): return registeredAt > time ? Array("-\(registeredAt)".utf8) : []
             }
         }
         return String(decoding: bytes, as: UTF8.self)
@@ -56,10 +59,10 @@ import FCMWire
         (content.event, content.dismissalDate, content.priority) = (.end, 1_795_290_000, .low)
         (content.type, content.expiration, content.timeToLive) = (nil, nil, 9_999_999)
         (content.collapseKey, content.extra) = ("c\"", ["b": "2", "a": "1"])
-        content.canonicalID = FCMContent.lateID(Self.push, at: 1_795_284_000_123)
+        content.ownIDAfter = 1_795_284_000_122
         let text = body(
-            FCMMessage.render(content, project: "p", isCheck: true), try AndroidAddress(.token, "t"), try ChannelID("c")
-        )
+            FCMMessage.render(content, project: "p", isCheck: true), try AndroidAddress(.token, "t"),
+            try ChannelID("c"), registeredAt: 1_795_284_000_123)
         #expect(text.hasPrefix(#"{"validate_only":true,"message":{"token":"t","data":{"#))
         #expect(text.contains(#"CANONICAL_PUSH_ID":"0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b-1795284000123""#))
         #expect(

@@ -23,7 +23,7 @@ public struct APNsSender: PlatformSender {
         gone: RejectionReason.Known.allCases.filter { $0.verdict == .pruneIfOlder }.map(\.rawValue))
 
     /// A start of a name with a broadcast channel has a variant, for devices that can take updates from that channel.
-    public func render(_ record: PushRecord, _ name: ActivityName, isLate: Bool) -> PreparedPush {
+    public func render(_ record: PushRecord, _ name: ActivityName, for receivers: PushReceivers) -> PreparedPush {
         let isStart = record.event == .start
         // An automatic end shows the state of the update in `shown`.
         let payload = record.isAutomatic ? Payload.end(record.payload, showing: record.shown) : record.payload
@@ -31,7 +31,7 @@ public struct APNsSender: PlatformSender {
             bundleID: bundleID, priority: record.isDemoted ? .low : record.priority, expiration: record.expiry,
             collapseID: isStart ? CollapseID.start(name) : nil,
             // APNs refuses a start without an alert.
-            payload: isLate && !isStart ? Payload.withoutAlert(payload) : payload)
+            payload: receivers == .lateJoiners && !isStart ? Payload.withoutAlert(payload) : payload)
         if isStart, let channel = record.inputChannel {
             push.variantBody = Payload.start(record.payload, onBroadcastChannel: channel).map { .shared($0) }
         }

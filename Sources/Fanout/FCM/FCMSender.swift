@@ -32,8 +32,8 @@ public struct FCMSender: PlatformSender {
 
     public func ordersBySecond(_ record: PushRecord) -> Bool { record.android != nil }
 
-    public func render(_ record: PushRecord, _ name: ActivityName, isLate: Bool) -> PreparedPush {
-        if let content = content(record, name, isLate: isLate) { return FCMMessage.render(content, project: project) }
+    public func render(_ record: PushRecord, _ name: ActivityName, for receivers: PushReceivers) -> PreparedPush {
+        if let content = content(record, name, receivers) { return FCMMessage.render(content, project: project) }
         var push = PreparedPush(path: .shared("/"), fields: [], body: .shared([]))
         push.refusal = Self.noContent
         return push
@@ -41,8 +41,10 @@ public struct FCMSender: PlatformSender {
 
     /// A device without the name's card ignores an update, so it gets the state as a start. It ignores a start too that
     /// tells no type.
-    public func variant(_ record: PushRecord, _ name: ActivityName, isLate: Bool) -> PreparedPush.Body? {
-        guard record.event == .update, var content = content(record, name, isLate: isLate),
+    public func variant(
+        _ record: PushRecord, _ name: ActivityName, for receivers: PushReceivers
+    ) -> PreparedPush.Body? {
+        guard record.event == .update, var content = content(record, name, receivers),
             let type = content.type ?? record.cardType
         else { return nil }
         (content.event, content.type) = (.start, type)
@@ -50,12 +52,12 @@ public struct FCMSender: PlatformSender {
         return push.refusal == nil ? push.body : nil
     }
 
-    /// A late joiner's message has an id of its own, because its device may have dropped the push before it had the
-    /// card.
-    private func content(_ record: PushRecord, _ name: ActivityName, isLate: Bool) -> FCMContent? {
-        let now = now()
-        var content = FCMContent(record, name, now: now)
-        if isLate { content?.canonicalID = FCMContent.lateID(record.id, at: now) }
+    /// A message to a device that registered after the push has an id of its own, because the device may have dropped
+    /// the push before it had the card. A retry finds that by the time of the registration. A device's clock may be
+    /// behind, so the time does not count for devices that are known to have registered later.
+    private func content(_ record: PushRecord, _ name: ActivityName, _ receivers: PushReceivers) -> FCMContent? {
+        var content = FCMContent(record, name, now: now())
+        content?.ownIDAfter = receivers == .followers ? record.createdAt : .min
         return content
     }
 }

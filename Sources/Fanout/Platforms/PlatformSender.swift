@@ -13,13 +13,23 @@ public protocol PlatformSender: Sendable {
     var reasons: PlatformReasons { get }
 
     /// The push as the platform gets it, made once for all pages of a run.
-    /// - Parameter isLate: for late joiners, who get the content state without the alert, which told about the past
-    func render(_ record: PushRecord, _ name: ActivityName, isLate: Bool) -> PreparedPush
+    func render(_ record: PushRecord, _ name: ActivityName, for receivers: PushReceivers) -> PreparedPush
     /// The form for devices that have lost the name's card (`PushToken.withoutCard`), made for pages that have such an
     /// entry. Nil: they get the usual form.
-    func variant(_ record: PushRecord, _ name: ActivityName, isLate: Bool) -> PreparedPush.Body?
+    func variant(_ record: PushRecord, _ name: ActivityName, for receivers: PushReceivers) -> PreparedPush.Body?
     /// Whether devices get the push and order the name's states by a second that has to rise (`PushRecord.second`).
     func ordersBySecond(_ record: PushRecord) -> Bool
+}
+
+/// The devices that a push is rendered for, by when they registered.
+public enum PushReceivers: Sendable, Hashable {
+    /// Followers that the sweep read, and channels that wait for a retry.
+    case followers
+    /// Followers that registered during the sweep. A device among them may have got the push before.
+    case arrivals
+    /// Devices whose cards began after the sweep. They get the content state without the alert, which told about the
+    /// past.
+    case lateJoiners
 }
 
 /// A platform's words in its answers.
@@ -38,7 +48,9 @@ public struct PlatformReasons: Sendable {
 }
 
 extension PlatformSender {
-    public func variant(_ record: PushRecord, _ name: ActivityName, isLate: Bool) -> PreparedPush.Body? { nil }
+    public func variant(
+        _ record: PushRecord, _ name: ActivityName, for receivers: PushReceivers
+    ) -> PreparedPush.Body? { nil }
     public func ordersBySecond(_ record: PushRecord) -> Bool { false }
     var environments: Environments { Environments(first: transport, other: otherTransport) }
     /// The longest time from the moment when a request is open to its answer.

@@ -18,12 +18,14 @@ struct RenderedPush: Sendable {
     private let forms: [Form]
     private let record: PushRecord
     private let name: ActivityName
-    private let isLate: Bool
+    private let receivers: PushReceivers
 
-    /// - Parameter isLate: for late joiners
-    init(_ record: PushRecord, for senders: [any PlatformSender], _ name: ActivityName, isLate: Bool = false) {
-        forms = senders.map { Form(sender: $0, push: $0.render(record, name, isLate: isLate)) }
-        (self.record, self.name, self.isLate) = (record, name, isLate)
+    init(
+        _ record: PushRecord, for senders: [any PlatformSender], _ name: ActivityName,
+        to receivers: PushReceivers = .followers
+    ) {
+        forms = senders.map { Form(sender: $0, push: $0.render(record, name, for: receivers)) }
+        (self.record, self.name, self.receivers) = (record, name, receivers)
     }
 
     /// Some entries of a start's page may get the variant for the name's broadcast channel.
@@ -54,7 +56,7 @@ struct RenderedPush: Sendable {
                 let lost = page.entries.filter { $0.platform == platform && $0.route.contains(.variant) }
                 if !lost.isEmpty {
                     push.variantBody = form.sender.variant(
-                        record.behind(lost.map(\.registeredAt)), name, isLate: isLate)
+                        record.behind(lost.map(\.registeredAt)), name, for: receivers)
                 }
             }
             // A part that is nearly done says nothing about the others.

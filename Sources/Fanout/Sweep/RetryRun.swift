@@ -146,7 +146,8 @@ struct RetryRun: Sendable {
             guard let known else { return }
             record = known
         }
-        let push = RenderedPush(record, for: delivery.app.senders, lease.name, isLate: waiting[0].isLate)
+        let push = RenderedPush(
+            record, for: delivery.app.senders, lease.name, to: waiting[0].isLate ? .lateJoiners : .followers)
         if push.hasVariant {
             let routed = await delivery.ask { [page] () async throws(StoreError) in
                 try await store.channels.routingIOS18(lease.app, page, to: .variant)

@@ -42,7 +42,9 @@ struct Sweep: Sendable {
     init(_ delivery: PageDelivery, _ claim: Claim) {
         self.delivery = delivery
         self.claim = claim
-        push = RenderedPush(claim.record, for: delivery.app.senders, claim.lease.name)
+        push = RenderedPush(
+            claim.record, for: delivery.app.senders, claim.lease.name,
+            to: claim.lease.part == .catchUp ? .arrivals : .followers)
         delivery.state.change {
             $0.othersWait = claim.othersWait
             if claim.record.isForSeveral { $0.parking = claim.isSplit ? .ifOthersWait : .always }

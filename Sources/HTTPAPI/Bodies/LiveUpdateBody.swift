@@ -6,7 +6,7 @@ import StrictJSON
 /// The object `notification.android`, with its `live_update`.
 enum LiveUpdateBody {
     /// The bytes of the data beside name, type and content state, at most: four keys and ids, and the names of members.
-    private static let frame = 480
+    private static let frame = 496
 
     private static let keys = ["name", "event", "type", "content_state", "timestamp", "dismissal_date"]
     private static let own = ["live_update", "delivery_priority", "time_to_live"]

@@ -293,7 +293,9 @@ final class LaneRequests<Template> {
             Exchange(
                 origin: settings.origin.text, path: RequestText.shortened(shared.push.path, address),
                 fields: [Exchange.Field(Credential.field, credential)] + shared.push.fields,
-                payload: shared.push.body.shortened(address, channel: shared.page.channel(request.index)),
+                payload: shared.push.body.shortened(
+                    address, channel: shared.page.channel(request.index),
+                    registeredAt: shared.page.entries[request.index].registeredAt),
                 sentAt: ended - max(0, monotonicMilliseconds() - request.handedAt), endedAt: ended, outcome: outcome))
     }
 

@@ -30,7 +30,8 @@ final class RequestText {
             let address = UnsafeBufferPointer(rebasing: bytes[entry.tokenRange])
             if case .ofEntry(let pieces) = shared.push.body {
                 body.removeAll(keepingCapacity: true)
-                body.append(pieces, address, channel: bytes[entry.channelRange])
+                body.append(
+                    pieces, address, channel: bytes[entry.channelRange], registeredAt: entry.registeredAt)
             }
             return write(shared.push.path, address)
         }
@@ -93,7 +94,8 @@ final class RequestText {
 extension [UInt8] {
     /// Appends the pieces of one entry's body.
     fileprivate mutating func append(
-        _ pieces: [PreparedPush.Piece], _ address: some Collection<UInt8>, channel: Slice<UnsafeBufferPointer<UInt8>>
+        _ pieces: [PreparedPush.Piece], _ address: some Collection<UInt8>, channel: Slice<UnsafeBufferPointer<UInt8>>,
+        registeredAt: Int64
     ) {
         for piece in pieces {
             switch piece {
@@ -107,6 +109,8 @@ extension [UInt8] {
                     if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { append(UInt8(ascii: "\\")) }
                     append(byte)
                 }
+            case .registration(let time):
+                if registeredAt > time { append(contentsOf: "-\(registeredAt)".utf8) }
             }
         }
     }
@@ -114,7 +118,7 @@ extension [UInt8] {
 
 extension PreparedPush.Body {
     /// The body of one request with the first characters of its address, for people.
-    func shortened(_ address: ArraySlice<UInt8>, channel: ArraySlice<UInt8>) -> [UInt8] {
+    func shortened(_ address: ArraySlice<UInt8>, channel: ArraySlice<UInt8>, registeredAt: Int64) -> [UInt8] {
         switch self {
         case .shared(let bytes): return bytes
         case .ofEntry(let pieces):
@@ -123,7 +127,7 @@ extension PreparedPush.Body {
             let shown = address.prefix(hasKind ? 1 : 0) + Array(Exchange.shortened(text).utf8)
             return channel.withUnsafeBufferPointer { channel in
                 var body: [UInt8] = []
-                body.append(pieces, shown, channel: channel[...])
+                body.append(pieces, shown, channel: channel[...], registeredAt: registeredAt)
                 return body
             }
         }

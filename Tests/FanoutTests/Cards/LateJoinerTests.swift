@@ -208,7 +208,7 @@ import Testing
             let record = try #require(try await fixture.store.sweeps.records(fixture.app, fixture.name, [id])[id])
             let sender = APNsSender(
                 bundleID: "com.example.shop", transport: ScriptedTransport(), otherTransport: nil)
-            let push = sender.render(record, fixture.name, isLate: true)
+            let push = sender.render(record, fixture.name, for: .lateJoiners)
             #expect(String(decoding: push.payload, as: UTF8.self).contains("Goal") == (event == .start))
         }
     }

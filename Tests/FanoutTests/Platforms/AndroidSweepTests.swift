@@ -10,45 +10,6 @@ import Testing
 /// Followers whose address is kept with their channel, beside followers with a token for each name.
 @Suite struct AndroidSweepTests {
     private static let place = TokenPlace.addresses(on: .android)
-    private let content = AndroidContent(type: "match", contentState: RawJSON(checked: #"{"home":1}"#))
-
-    private func channel(_ number: Int) throws -> ChannelID { try ChannelID("android-\(number)") }
-
-    private func follow(
-        _ fixture: WorkerFixture, _ numbers: Range<Int>, hasAddress: Bool = true, isSilent: Bool = false
-    ) async throws {
-        let at = nowMilliseconds() - 60_000
-        if hasAddress {
-            let addresses = try numbers.map { number in
-                Registration(
-                    channel: try channel(number), token: try TestPlatform.fcm.address(number), registeredAt: at,
-                    frequentPushesEnabled: isSilent ? false : nil)
-            }
-            _ = try await fixture.store.registry.track(fixture.app, Self.place, addresses)
-        }
-        let followers = try numbers.map { number in
-            Registration(channel: try channel(number), token: .ofChannel(on: .android), registeredAt: at)
-        }
-        _ = try await fixture.store.registry.track(fixture.app, .activity(fixture.name), followers)
-    }
-
-    private func publish(
-        _ fixture: WorkerFixture, _ event: ActivityEvent = .update, _ android: AndroidContent? = nil,
-        audience: Audience = .all, restarts: Bool = false, alert: Bool = true
-    ) async throws -> PushID {
-        var publish = Publish(
-            name: fixture.name, event: event, audience: audience,
-            alert: alert ? RawJSON(checked: #"{"title":"t"}"#) : nil)
-        publish.android = android ?? content
-        publish.attributesType = event == .start ? "Match" : nil
-        publish.options.restart = restarts
-        let payload = Array(#"{"aps":{"timestamp":0000000000},"label":""}"#.utf8)
-        let acceptance = try await fixture.store.pushes.accept(
-            fixture.app, publish, id: .random(),
-            payload: PushContent(payload: payload, android: publish.android).stored, timestampOffset: 20)
-        guard case .accepted(let id, _, _) = acceptance else { throw WorkerFixtureError(description: "\(acceptance)") }
-        return id
-    }
 
     private func run<Value: Sendable>(
         _ fixture: WorkerFixture, apns: TestWire, fcm: TestWire, _ body: @Sendable () async throws -> Value
@@ -64,12 +25,12 @@ import Testing
     @Test func `each follower is reached at its own, and the ledger has a part for each platform`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<4, on: .apns)
-        try await follow(fixture, 10..<13)
-        try await follow(fixture, 13..<15, hasAddress: false)
-        try await follow(fixture, 15..<16, isSilent: true)
+        try await fixture.follow(android: 10..<13)
+        try await fixture.follow(android: 13..<15, hasAddress: false)
+        try await fixture.follow(android: 15..<16, isSilent: true)
         let (apns, fcm) = (TestPlatform.apns.wire(), TestPlatform.fcm.wire())
         let ledger = try await run(fixture, apns: apns, fcm: fcm) {
-            try await fixture.finished(try await publish(fixture))
+            try await fixture.finished(try await fixture.publishToAndroid())
         }
         #expect(ledger.state == .done && ledger.targets == 10 && ledger.delivered == 7 && ledger.skipped == 3)
         #expect(ledger.errors == ["NoAddress": 2, "NotificationsOff": 1])
@@ -85,13 +46,13 @@ import Testing
     @Test func `a dead address is removed once for all names, and its names stay`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<2, on: .apns)
-        try await follow(fixture, 10..<14)
+        try await fixture.follow(android: 10..<14)
         let (apns, fcm) = (
             TestPlatform.apns.wire(), TestPlatform.fcm.wire { number, _ in number == 11 ? .gone : .accepted }
         )
         let (first, second) = try await run(fixture, apns: apns, fcm: fcm) {
-            let first = try await fixture.finished(try await publish(fixture))
-            return (first, try await fixture.finished(try await publish(fixture)))
+            let first = try await fixture.finished(try await fixture.publishToAndroid())
+            return (first, try await fixture.finished(try await fixture.publishToAndroid()))
         }
         #expect(first.delivered == 5 && first.pruned == 1)
         #expect(first.byPlatform[.android] == Outcomes(targets: 4, [.delivered: 3, .pruned: 1]))
@@ -104,13 +65,13 @@ import Testing
     @Test func `a busy answer is tried again at the present address, and counts for its platform`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<1, on: .apns)
-        try await follow(fixture, 10..<13)
+        try await fixture.follow(android: 10..<13)
         let (apns, fcm) = (
             TestPlatform.apns.wire(),
             TestPlatform.fcm.wire { number, attempt in number == 11 && attempt == 1 ? .busy : .accepted }
         )
         let ledger = try await run(fixture, apns: apns, fcm: fcm) {
-            try await fixture.finished(try await publish(fixture))
+            try await fixture.finished(try await fixture.publishToAndroid())
         }
         #expect(ledger.delivered == 4 && ledger.retries == 1)
         #expect(ledger.byPlatform[.android] == Outcomes(targets: 3, [.delivered: 3]))
@@ -119,38 +80,41 @@ import Testing
     /// The app tells a new address while the page is on its way, and FCM calls the old one dead.
     @Test func `a dead address is no loss if the channel told a newer one meanwhile`() async throws {
         let fixture = try await WorkerFixture.start()
-        try await follow(fixture, 10..<13)
+        try await fixture.follow(android: 10..<13)
         let gate = Gate()
         let fcm = TestPlatform.fcm.wire { number, _ in number == 11 ? .gone : .accepted }
         let sender = HeldSender(sender: TestPlatform.fcm.sender(fcm), gate: gate)
         let ledger = try await fixture.withWorker(senders: [TestPlatform.apns.sender(TestPlatform.apns.wire()), sender])
         {
-            let id = try await publish(fixture, alert: false)
+            let id = try await fixture.publishToAndroid(alert: false)
             await gate.reached()
             let newer = Registration(
-                channel: try channel(11), token: try TestPlatform.fcm.address(111), registeredAt: nowMilliseconds())
+                channel: try WorkerFixture.androidChannel(11), token: try TestPlatform.fcm.address(111),
+                registeredAt: nowMilliseconds())
             _ = try await fixture.store.registry.track(fixture.app, Self.place, [newer])
             await gate.open()
             return try await fixture.finished(id)
         }
         #expect(ledger.delivered == 3 && ledger.failed == 0 && ledger.retries == 1, "\(ledger)")
         #expect(try fcm.taken(111).count == 1)
-        let kept = try await fixture.store.tokens.lookup(fixture.app, Self.place, [channel(11).stored])
+        let kept = try await fixture.store.tokens.lookup(
+            fixture.app, Self.place, [WorkerFixture.androidChannel(11).stored])
         #expect(kept.page.count == 1)
     }
 
     @Test func `a push for one platform has no targets on the other`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<2, on: .apns)
-        try await follow(fixture, 10..<13)
+        try await fixture.follow(android: 10..<13)
         let (apns, fcm) = (TestPlatform.apns.wire(), TestPlatform.fcm.wire())
         let (ios, android) = try await run(fixture, apns: apns, fcm: fcm) {
             let ios = try await fixture.finished(try await fixture.publish(.platform(.ios)))
-            var alone = content
+            var alone = WorkerFixture.androidContent
             alone.isAlone = true
             return (
                 ios,
-                try await fixture.finished(try await publish(fixture, .update, alone, audience: .platform(.android)))
+                try await fixture.finished(
+                    try await fixture.publishToAndroid(.update, alone, audience: .platform(.android)))
             )
         }
         #expect(ios.targets == 2 && ios.delivered == 2 && ios.byPlatform.isEmpty)
@@ -166,32 +130,34 @@ import Testing
     @Test func `an end removes the followers of both platforms`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<2, on: .apns)
-        try await follow(fixture, 10..<13)
+        try await fixture.follow(android: 10..<13)
         let (apns, fcm) = (TestPlatform.apns.wire(), TestPlatform.fcm.wire())
         let ledger = try await run(fixture, apns: apns, fcm: fcm) {
-            try await fixture.finished(try await publish(fixture, .end))
+            try await fixture.finished(try await fixture.publishToAndroid(.end))
         }
         #expect(ledger.delivered == 5 && ledger.byPlatform[.android] == Outcomes(targets: 3, [.delivered: 3]))
         #expect(try await tokens(fixture) == 0)
         // The addresses are for other names too.
-        let kept = try await fixture.store.tokens.lookup(fixture.app, Self.place, [channel(10).stored])
+        let kept = try await fixture.store.tokens.lookup(
+            fixture.app, Self.place, [WorkerFixture.androidChannel(10).stored])
         #expect(kept.page.count == 1)
     }
 
     /// The phones had a card when the start came, so it made no card whose report is still to come.
     @Test func `an end is not for cards that begin after it, whatever was started before`() async throws {
         let fixture = try await WorkerFixture.start()
-        try await follow(fixture, 10..<13)
+        try await fixture.follow(android: 10..<13)
         let (apns, fcm) = (TestPlatform.apns.wire(), TestPlatform.fcm.wire())
         let ledger = try await run(fixture, apns: apns, fcm: fcm) {
-            _ = try await fixture.finished(try await publish(fixture, .start, restarts: true))
-            _ = try await fixture.finished(try await publish(fixture, .end))
+            _ = try await fixture.finished(try await fixture.publishToAndroid(.start, restarts: true))
+            _ = try await fixture.finished(try await fixture.publishToAndroid(.end))
             let again = try (10..<13).map { number in
                 Registration(
-                    channel: try channel(number), token: .ofChannel(on: .android), registeredAt: nowMilliseconds())
+                    channel: try WorkerFixture.androidChannel(number), token: .ofChannel(on: .android),
+                    registeredAt: nowMilliseconds())
             }
             _ = try await fixture.store.registry.track(fixture.app, .activity(fixture.name), again)
-            return try await fixture.finished(try await publish(fixture))
+            return try await fixture.finished(try await fixture.publishToAndroid())
         }
         #expect(ledger.targets == 3 && ledger.delivered == 3, "\(ledger)")
         #expect(try await tokens(fixture) == 3)
@@ -207,16 +173,16 @@ import Testing
         _ = try await fixture.store.registry.track(fixture.app, .startTokens(of: "Match"), starts)
         let addresses = try (1_000..<1_500).map { number in
             Registration(
-                channel: try channel(number), token: try TestPlatform.fcm.address(number),
+                channel: try WorkerFixture.androidChannel(number), token: try TestPlatform.fcm.address(number),
                 registeredAt: nowMilliseconds(), frequentPushesEnabled: number == 1_001 ? false : nil)
         }
         _ = try await fixture.store.registry.track(fixture.app, Self.place, addresses)
-        try await follow(fixture, 1_000..<1_001, hasAddress: false)
+        try await fixture.follow(android: 1_000..<1_001, hasAddress: false)
         let (apns, fcm) = (TestPlatform.apns.wire(), TestPlatform.fcm.wire())
         let ledger = try await fixture.withWorker(
             senders: [TestPlatform.apns.sender(apns), TestPlatform.fcm.sender(fcm)], pageSize: 100
         ) {
-            try await fixture.finished(try await publish(fixture, .start))
+            try await fixture.finished(try await fixture.publishToAndroid(.start))
         }
         #expect(ledger.targets == 800 && ledger.delivered == 798 && ledger.skipped == 2, "\(ledger)")
         #expect(ledger.errors["NotificationsOff"] == 1)
@@ -224,28 +190,12 @@ import Testing
         #expect(ledger.byPlatform[.ios] == Outcomes(targets: 300, [.delivered: 300]))
     }
 
-    private typealias Message = (event: String, home: Int, second: Int, id: String)
-
-    /// The event, the content state, the second and the canonical id of each message that a device got.
-    private func messages(_ wire: TestWire, _ number: Int) throws -> [Message] {
-        try wire.taken(number).map { text in
-            func value(_ before: String, _ end: Character) -> String {
-                text.range(of: before).map { String(text[$0.upperBound...].prefix { $0 != end }) } ?? ""
-            }
-            return (
-                value(#"\"event\":\""#, "\\"), Int(value(#"\"home\":"#, "}")) ?? -1,
-                Int(value(#"\"timestamp\":"#, ",")) ?? -1,
-                value(#"CANONICAL_PUSH_ID":""#, "\"")
-            )
-        }
-    }
-
     @Test func `a device that lost its card gets the newest state as a start, and updates once it has told of it`()
         async throws
     {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<2, on: .apns)
-        try await follow(fixture, 10..<12)
+        try await fixture.follow(android: 10..<12)
         let (apns, fcm) = (TestPlatform.apns.wire(), TestPlatform.fcm.wire())
         @Sendable func state(_ home: Int, type: String? = nil) -> AndroidContent {
             AndroidContent(type: type, contentState: RawJSON(checked: #"{"home":\#(home)}"#))
@@ -253,24 +203,24 @@ import Testing
         @Sendable func told(_ token: PushToken) async throws -> Int64 {
             let at = nowMilliseconds()
             let registration = Registration(
-                channel: try channel(10), token: token, registeredAt: at,
+                channel: try WorkerFixture.androidChannel(10), token: token, registeredAt: at,
                 wantsState: token == .withoutCard(on: .android))
             _ = try await fixture.store.registry.track(fixture.app, .activity(fixture.name), registration)
             return at
         }
         let lostAt = try await run(fixture, apns: apns, fcm: fcm) {
             // An update without a type comes after one with it.
-            _ = try await fixture.finished(try await publish(fixture, .update, state(1, type: "match")))
-            _ = try await fixture.finished(try await publish(fixture, .update, state(2)))
+            _ = try await fixture.finished(try await fixture.publishToAndroid(.update, state(1, type: "match")))
+            _ = try await fixture.finished(try await fixture.publishToAndroid(.update, state(2)))
             let lostAt = try await told(.withoutCard(on: .android))
             await fcm.answered(5)
-            _ = try await fixture.finished(try await publish(fixture, .update, state(3)))
+            _ = try await fixture.finished(try await fixture.publishToAndroid(.update, state(3)))
             _ = try await told(.ofChannel(on: .android))
             await fcm.answered(8)
-            _ = try await fixture.finished(try await publish(fixture, .update, state(4)))
+            _ = try await fixture.finished(try await fixture.publishToAndroid(.update, state(4)))
             return lostAt
         }
-        let (lost, other) = (try messages(fcm, 10), try messages(fcm, 11))
+        let (lost, other) = (try fcm.messages(10), try fcm.messages(11))
         #expect(lost.map(\.event) == ["update", "update", "start", "start", "update", "update"])
         #expect(lost.map(\.home) == [1, 2, 2, 3, 3, 4])
         #expect(Set(lost.map(\.id)).count == 6)
@@ -284,21 +234,22 @@ import Testing
 
     @Test func `an end takes a device without a card away too`() async throws {
         let fixture = try await WorkerFixture.start()
-        try await follow(fixture, 10..<11)
+        try await fixture.follow(android: 10..<11)
         func lose() async throws {
             let lost = Registration(
-                channel: try channel(10), token: .withoutCard(on: .android), registeredAt: nowMilliseconds(),
+                channel: try WorkerFixture.androidChannel(10), token: .withoutCard(on: .android),
+                registeredAt: nowMilliseconds(),
                 wantsState: true)
             _ = try await fixture.store.registry.track(fixture.app, .activity(fixture.name), lost)
         }
         try await lose()
         let (apns, fcm) = (TestPlatform.apns.wire(), TestPlatform.fcm.wire())
         let ledger = try await run(fixture, apns: apns, fcm: fcm) {
-            try await fixture.finished(try await publish(fixture, .end))
+            try await fixture.finished(try await fixture.publishToAndroid(.end))
         }
         #expect(ledger.delivered == 1)
         #expect(try await tokens(fixture) == 0)
-        #expect(try messages(fcm, 10).map(\.event) == ["end"])
+        #expect(try fcm.messages(10).map(\.event) == ["end"])
         // The name is closed, so a card that an update of the app has cleared does not come back.
         try await lose()
         #expect(try await tokens(fixture) == 0)
@@ -308,7 +259,7 @@ import Testing
     @Test func `in a large name iOS has its push while Android's is held up`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<3_000, on: .apns)
-        try await follow(fixture, 10_000..<12_000)
+        try await fixture.follow(android: 10_000..<12_000)
         let gate = Gate()
         let apns = TestPlatform.apns.wire()
         let fcm = TestPlatform.fcm.wire()
@@ -316,7 +267,7 @@ import Testing
             senders: [TestPlatform.apns.sender(apns), HeldSender(sender: TestPlatform.fcm.sender(fcm), gate: gate)],
             pageSize: 100
         ) {
-            let id = try await publish(fixture)
+            let id = try await fixture.publishToAndroid()
             await apns.answered(3_000)
             #expect(fcm.total == 0)
             await gate.open()
@@ -326,65 +277,4 @@ import Testing
         #expect(ledger.byPlatform[.android] == Outcomes(targets: 2_000, [.delivered: 2_000]))
         #expect(apns.total == 3_000 && fcm.total == 2_000)
     }
-}
-
-/// Opens once, for all that wait.
-private actor Gate {
-    private var isOpen = false
-    private var isReached = false
-    private var waiting: [CheckedContinuation<Void, Never>] = []
-    private var watching: [CheckedContinuation<Void, Never>] = []
-
-    /// Waits until somebody waits.
-    func reached() async {
-        if !isReached { await withCheckedContinuation { watching.append($0) } }
-    }
-
-    func pass() async {
-        isReached = true
-        for one in watching { one.resume() }
-        watching = []
-        if isOpen { return }
-        await withCheckedContinuation { waiting.append($0) }
-    }
-
-    func open() {
-        isOpen = true
-        for one in waiting { one.resume() }
-        waiting = []
-    }
-}
-
-/// A sender whose transport waits.
-private struct HeldSender: PlatformSender {
-    struct Held: PushTransport {
-        let inner: any PushTransport
-        let gate: Gate
-        var requestTimeout: Duration { inner.requestTimeout }
-        func close() async { await inner.close() }
-        func send(
-            _ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission, _ handover: Handover?
-        ) async -> PageOutcome {
-            await gate.pass()
-            return await inner.send(page, push, while: permission, handover)
-        }
-    }
-
-    private var sender: any PlatformSender
-    init(sender: any PlatformSender, gate: Gate) {
-        self.sender = sender
-        self.sender.transport = Held(inner: sender.transport, gate: gate)
-    }
-
-    var platform: Platform { sender.platform }
-    var transport: any PushTransport {
-        get { sender.transport }
-        set { sender.transport = newValue }
-    }
-    var otherTransport: (any PushTransport)? { nil }
-    var reasons: PlatformReasons { sender.reasons }
-    func render(_ record: PushRecord, _ name: ActivityName, isLate: Bool) -> PreparedPush {
-        sender.render(record, name, isLate: isLate)
-    }
-    func ordersBySecond(_ record: PushRecord) -> Bool { sender.ordersBySecond(record) }
 }

@@ -140,7 +140,9 @@ import Testing
         #expect(try await fixture.store.alarms.list([fixture.app]).isEmpty)
     }
 
-    @Test func `a late joiner's message has an id of its own`() async throws {
+    @Test func `a message for a device that registered after the push has an id of its own, and keeps it`()
+        async throws
+    {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<1, on: .fcm)
         let wire = TestPlatform.fcm.wire()
@@ -153,9 +155,17 @@ import Testing
         #expect(text.contains(#""com.urbanairship.push.CANONICAL_PUSH_ID":"\#(id)""#))
         let records = try await fixture.store.sweeps.records(fixture.app, fixture.name, [id])
         let record = try #require(records[id])
-        let sender = FCMSender(project: "p", transport: WireTransport(wire: wire), now: { 1_795_284_000_123 })
-        let late = sender.render(record, fixture.name, isLate: true)
-        #expect(late.content(for: [0x74]).contains(#"CANONICAL_PUSH_ID":"\#(id)-1795284000123""#))
+        let sender = TestPlatform.fcm.sender(wire)
+        let (before, after) = (record.createdAt - 60_000, record.createdAt + 1)
+        func ids(_ receivers: PushReceivers) -> [String] {
+            let push = sender.render(record, fixture.name, for: receivers)
+            return [before, after].map { AndroidMessage(push.content(for: [0x74], registeredAt: $0)).id }
+        }
+        // The clock of a device may be behind.
+        for receivers in [PushReceivers.arrivals, .lateJoiners] {
+            #expect(ids(receivers) == ["\(id)-\(before)", "\(id)-\(after)"])
+        }
+        #expect(ids(.followers) == ["\(id)", "\(id)-\(after)"], "a retry of either")
     }
 
     @Test func `followers on a platform that the worker has not fail for that reason`() async throws {

@@ -125,7 +125,8 @@ final class TestWire: Sendable {
 
 extension PreparedPush {
     /// The content of a push as a server reads it, for the device at an address.
-    func content(for address: [UInt8]) -> String {
+    /// - Parameter time: of the device's registration
+    func content(for address: [UInt8], registeredAt time: Int64) -> String {
         switch body {
         case .shared(let bytes): String(decoding: bytes, as: UTF8.self)
         case .ofEntry(let pieces):
@@ -135,6 +136,7 @@ extension PreparedPush {
                 case .address: String(decoding: address, as: UTF8.self)
                 case .addressByKind: String(decoding: address.dropFirst(), as: UTF8.self)
                 case .channel: ""
+                case .registration(let limit): time > limit ? "-\(time)" : ""
                 }
             }.joined()
         }
@@ -155,7 +157,8 @@ struct WireTransport: PushTransport {
         var outcome = PageOutcome()
         for index in page.entries.indices {
             let address = Array(page.token(index))
-            switch wire.answer(address, push.content(for: address)) {
+            let content = push.content(for: address, registeredAt: page.entries[index].registeredAt)
+            switch wire.answer(address, content) {
             case .accepted: outcome.accepted += 1
             case let other: outcome.exceptions.append(.init(index: page.number(index), outcome: other))
             }
@@ -176,7 +179,7 @@ struct FakeSender: PlatformSender {
     init(wire: TestWire) { transport = WireTransport(wire: wire) }
 
     /// The address is a part of the body.
-    func render(_ record: PushRecord, _ name: ActivityName, isLate: Bool) -> PreparedPush {
+    func render(_ record: PushRecord, _ name: ActivityName, for receivers: PushReceivers) -> PreparedPush {
         let text = Array("\(record.event) of \(name) for ".utf8)
         return PreparedPush(path: .shared("/send"), fields: [], body: .ofEntry([.bytes(text), .address]))
     }
