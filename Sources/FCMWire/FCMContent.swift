@@ -56,14 +56,16 @@ public struct FCMContent: Sendable, Hashable {
         _ content: AndroidContent, pushID: PushID, name: ActivityName, event: ActivityEvent, second: Int,
         priority: PushPriority, expiry: Int?, deadline: Int64, now: Int64
     ) {
-        let end = Int(deadline / 1_000)
-        let left = max(0, end - Int(now / 1_000))
+        let (end, seconds) = (Int(deadline / 1_000), Int(now / 1_000))
+        let left = max(0, end - seconds)
         // A publisher's expiry counts. Without one, FCM would keep an update for hours.
-        let longest = event == .update && expiry == nil ? min(left, Self.updateLife) : left
+        var longest = event == .update && expiry == nil ? min(left, Self.updateLife) : left
+        // FCM must not deliver a state that is out of date. An end takes its card away, however late it comes.
+        if event != .end, let staleDate = content.staleDate { longest = min(longest, max(0, staleDate - seconds)) }
         self.init(
             pushID: pushID, name: name, event: event, type: content.type, timestamp: second,
             contentState: content.contentState, dismissalDate: content.dismissalDate, priority: priority,
-            timeToLive: expiry == 0 ? 0 : longest, expiration: end)
+            timeToLive: expiry == 0 ? 0 : longest, expiration: end, collapseKey: content.collapseKey)
     }
 
     /// How long FCM keeps an update for a device that is not connected, seconds. A state that is older is of no use.

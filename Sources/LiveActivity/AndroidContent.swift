@@ -5,14 +5,19 @@ public struct AndroidContent: Sendable, Hashable {
     public var contentState: RawJSON?
     /// Epoch seconds.
     public var dismissalDate: Int?
+    /// Epoch seconds after which the content state is out of date. An `end` has none.
+    public var staleDate: Int?
+    /// FCM keeps one message of a key for a device. Nil: FCM keeps them all.
+    public var collapseKey: String?
     /// No device of another platform gets the push.
     public var isAlone: Bool
 
     public init(
-        type: String? = nil, contentState: RawJSON? = nil, dismissalDate: Int? = nil, isAlone: Bool = false
+        type: String? = nil, contentState: RawJSON? = nil, dismissalDate: Int? = nil, staleDate: Int? = nil,
+        collapseKey: String? = nil, isAlone: Bool = false
     ) {
-        (self.type, self.contentState) = (type, contentState)
-        (self.dismissalDate, self.isAlone) = (dismissalDate, isAlone)
+        (self.type, self.contentState, self.isAlone) = (type, contentState, isAlone)
+        (self.dismissalDate, self.staleDate, self.collapseKey) = (dismissalDate, staleDate, collapseKey)
     }
 }
 
@@ -27,13 +32,15 @@ public struct PushContent: Sendable, Hashable {
 
     private static let separator: UInt8 = 0
 
-    /// The parts behind the payload: `1` if there is no other platform, type, dismissal date, content state.
+    /// The parts behind the payload: `1` if there is no other platform, type, dismissal date, stale date, collapse key,
+    /// content state.
     public var stored: [UInt8] {
         guard let android else { return payload }
-        let parts = [
-            Array((android.isAlone ? "1" : "").utf8), Array((android.type ?? "").utf8),
-            Array((android.dismissalDate.map { "\($0)" } ?? "").utf8), android.contentState?.bytes ?? [],
+        let texts = [
+            android.isAlone ? "1" : "", android.type ?? "", android.dismissalDate.map { "\($0)" } ?? "",
+            android.staleDate.map { "\($0)" } ?? "", android.collapseKey ?? "",
         ]
+        let parts = texts.map { Array($0.utf8) } + [android.contentState?.bytes ?? []]
         return parts.reduce(into: payload) { $0 += [Self.separator] + $1 }
     }
 
@@ -45,13 +52,14 @@ public struct PushContent: Sendable, Hashable {
             self.init(payload: Array(bytes))
             return
         }
-        let parts = bytes.split(separator: Self.separator, maxSplits: 4, omittingEmptySubsequences: false)
+        let parts = bytes.split(separator: Self.separator, maxSplits: 6, omittingEmptySubsequences: false)
             .map { Array($0) }
         self.init(payload: parts[0])
-        guard parts.count == 5 else { return }
-        let texts = parts[1...3].map { $0.isEmpty ? nil : String(decoding: $0, as: UTF8.self) }
+        guard parts.count == 7 else { return }
+        let texts = parts[1...5].map { $0.isEmpty ? nil : String(decoding: $0, as: UTF8.self) }
         android = AndroidContent(
-            type: texts[1], contentState: parts[4].isEmpty ? nil : RawJSON(checked: parts[4]),
-            dismissalDate: texts[2].flatMap { Int($0) }, isAlone: texts[0] == "1")
+            type: texts[1], contentState: parts[6].isEmpty ? nil : RawJSON(checked: parts[6]),
+            dismissalDate: texts[2].flatMap { Int($0) }, staleDate: texts[3].flatMap { Int($0) },
+            collapseKey: texts[4], isAlone: texts[0] == "1")
     }
 }

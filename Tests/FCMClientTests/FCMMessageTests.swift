@@ -74,6 +74,33 @@ import FCMWire
         #expect(!text.contains("EXPIRATION"))
     }
 
+    @Test func `FCM keeps a message until its expiry, and no longer than its state is fresh`() throws {
+        let second = 1_795_284_000
+        let name = try ActivityName("match-42")
+        func timeToLive(_ event: ActivityEvent, stale: Int?, expiry: Int?) -> Int {
+            let android = AndroidContent(
+                contentState: RawJSON(checked: "{}"), staleDate: stale.map { second + $0 }, collapseKey: "score")
+            // Without an expiry the push lives for an hour.
+            let life = expiry ?? 3_600
+            let content = FCMContent(
+                android, pushID: Self.push, name: name, event: event, second: second, priority: .high,
+                expiry: expiry.map { $0 == 0 ? 0 : second + $0 }, deadline: Int64(second + life) * 1_000,
+                now: Int64(second) * 1_000)
+            #expect(content.expiration == second + life && content.collapseKey == "score")
+            return content.timeToLive
+        }
+        #expect(timeToLive(.update, stale: nil, expiry: nil) == 900)
+        #expect(timeToLive(.update, stale: nil, expiry: 1_800) == 1_800)
+        #expect(timeToLive(.update, stale: 60, expiry: nil) == 60)
+        #expect(timeToLive(.update, stale: 60, expiry: 600) == 60)
+        #expect(timeToLive(.update, stale: 600, expiry: 60) == 60)
+        #expect(timeToLive(.update, stale: 1_800, expiry: nil) == 900)
+        #expect(timeToLive(.update, stale: -5, expiry: nil) == 0)
+        #expect(timeToLive(.update, stale: 60, expiry: 0) == 0)
+        #expect(timeToLive(.start, stale: 60, expiry: nil) == 60)
+        #expect(timeToLive(.end, stale: 60, expiry: nil) == 3_600, "the card has to go")
+    }
+
     @Test func `a message over 4,096 bytes of keys and values is refused before it is sent`() throws {
         let around = FCMMessage.dataBytes(try content(#""""#))
         let fits = try content("\"\(String(repeating: "x", count: FCMMessage.maximumData - around))\"")

@@ -15,6 +15,9 @@ import Testing
         AndroidContent(
             type: "match", contentState: RawJSON(checked: #"{"a":"\u0000","b":"é"}"#), dismissalDate: 1_795_284_600,
             isAlone: true),
+        AndroidContent(
+            contentState: RawJSON(checked: "{}"), staleDate: 1_795_284_900, collapseKey: "é \""),
+        AndroidContent(staleDate: 1_795_284_900), AndroidContent(collapseKey: "score"),
     ])
     func `each part comes back`(android: AndroidContent) {
         let content = PushContent(payload: payload, android: android)

@@ -18,10 +18,14 @@ enum LiveUpdateBody {
         var value: JSONValue
     }
 
-    /// Reads the object. `now` is in epoch seconds.
+    /// Reads the object.
+    /// - Parameters:
+    ///   - now: epoch seconds
+    ///   - staleAfter: seconds after which the content state of a start or an update is out of date
     /// - Returns: nil if it has no Live Update
     static func parse(
-        _ value: JSONValue, audience: Audience, options: PublishOptions, now: Int64, warnings: inout [String]
+        _ value: JSONValue, audience: Audience, options: PublishOptions, now: Int64, staleAfter: Int?,
+        warnings: inout [String]
     ) throws(JSONError) -> Update? {
         let android = try value.object()
         try ForeignKey.check(android, own: own, ForeignAPI.keys(.android), warnings: &warnings)
@@ -46,6 +50,7 @@ enum LiveUpdateBody {
             let number = date.kind == .number ? try date.integer() : nil
             content.dismissalDate = number == 0 ? Int(now) : try date.epochSeconds()
         }
+        if let staleAfter, event != .end { content.staleDate = Int(now) + staleAfter }
         if let time = android["time_to_live"] { publish.options.expiry = try expiry(time, options, now: now) }
         publish.contentState = content.contentState
         publish.android = content
@@ -100,6 +105,7 @@ extension PublishBody.Push {
         publish.options.expiry = publish.options.expiry ?? update.publish.options.expiry
         var content = update.publish.android
         content?.isAlone = false
+        content?.staleDate = publish.event == .end ? nil : publish.staleDate
         publish.android = content
     }
 }

@@ -91,7 +91,8 @@ enum PublishBody {
         }
         if let android = try block(.android),
             let update = try LiveUpdateBody.parse(
-                android, audience: audience, options: publishOptions, now: now, warnings: &warnings)
+                android, audience: audience, options: publishOptions, now: now, staleAfter: reading.staleAfter,
+                warnings: &warnings)
         {
             try check(update.value)
             if pushes.first?.publish.name == update.publish.name {

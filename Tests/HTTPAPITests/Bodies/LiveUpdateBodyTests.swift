@@ -9,12 +9,13 @@ import Testing
 
     private func parse(
         _ notification: String, _ types: String = #"["ios","android"]"#, audience: String = #""all""#,
-        options: String = "", _ platforms: Set<Platform> = both
+        options: String = "", _ platforms: Set<Platform> = both, staleAfter: Int? = nil
     ) throws -> [PublishBody.Push] {
         let text = """
             {"audience":\(audience),"device_types":\(types),"notification":{\(notification)}\(options)}
             """
-        return try PublishBody.parse(Array(text.utf8), now: testNow, .init(platforms: platforms))
+        return try PublishBody.parse(
+            Array(text.utf8), now: testNow, .init(platforms: platforms, staleAfter: staleAfter))
     }
 
     private let ios = #""ios":{"live_activity":{"name":"match-42","event":"update","content_state":{"home":1}}}"#
@@ -65,6 +66,23 @@ import Testing
         let text = android().dropLast() + #","delivery_priority":"high","time_to_live":60}"#
         let push = try parse(String(text), #"["android"]"#)[0]
         #expect(push.publish.priority == .high && push.publish.options.expiry == Int(testNow / 1_000) + 60)
+    }
+
+    @Test func `the stale date of the Live Activity and the app's default hold on Android too`() throws {
+        let now = Int(testNow / 1_000)
+        let dated = ios.replacing(#""event":"update""#, with: #""event":"update","stale_date":\#(now + 60)"#)
+        func staleDate(_ notification: String, staleAfter: Int? = nil) throws -> Int? {
+            try #require(try parse(notification, staleAfter: staleAfter).last?.publish.android).staleDate
+        }
+        #expect(try staleDate(dated + "," + android()) == now + 60)
+        #expect(try staleDate(dated + "," + android(), staleAfter: 600) == now + 60)
+        #expect(try staleDate(ios + "," + android(), staleAfter: 600) == now + 600)
+        #expect(try staleDate(ios + "," + android()) == nil)
+        // A push of its own name.
+        #expect(try staleDate(dated + "," + android("order-7")) == nil)
+        #expect(try staleDate(android("order-7"), staleAfter: 600) == now + 600)
+        let end = #""android":{"live_update":{"name":"order-7","event":"end"}}"#
+        #expect(try staleDate(end, staleAfter: 600) == nil)
     }
 
     @Test func `what belongs to an ordinary notification brings a warning`() throws {
