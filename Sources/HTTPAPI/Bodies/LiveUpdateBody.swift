@@ -9,7 +9,7 @@ enum LiveUpdateBody {
     private static let frame = 496
 
     private static let keys = ["name", "event", "type", "content_state", "timestamp", "dismissal_date"]
-    private static let own = ["live_update", "delivery_priority", "time_to_live"]
+    private static let own = ["live_update", "collapse_key", "delivery_priority", "time_to_live"]
 
     struct Update: Sendable {
         var publish: Publish
@@ -44,6 +44,7 @@ enum LiveUpdateBody {
         if content.contentState == nil, event != .end {
             throw body.missing("content_state", "is required for event \(event.rawValue)")
         }
+        content.collapseKey = try android["collapse_key"]?.text("collapse_key")
         if let timestamp = body["timestamp"] { publish.timestamp = try timestamp.publishTime(now: now) }
         if let date = body["dismissal_date"] {
             // 0 is "now", as in a Live Activity.

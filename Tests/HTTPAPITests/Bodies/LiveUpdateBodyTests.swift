@@ -62,10 +62,13 @@ import Testing
         }
     }
 
-    @Test func `delivery_priority and time_to_live`() throws {
-        let text = android().dropLast() + #","delivery_priority":"high","time_to_live":60}"#
+    @Test func `delivery_priority, time_to_live and collapse_key`() throws {
+        let text = android().dropLast() + #","delivery_priority":"high","time_to_live":60,"collapse_key":"score"}"#
         let push = try parse(String(text), #"["android"]"#)[0]
         #expect(push.publish.priority == .high && push.publish.options.expiry == Int(testNow / 1_000) + 60)
+        #expect(push.publish.android?.collapseKey == "score" && push.warnings.isEmpty)
+        #expect(try parse(ios + "," + String(text))[0].publish.android?.collapseKey == "score")
+        #expect(try parse(ios + "," + android())[0].publish.android?.collapseKey == nil)
     }
 
     @Test func `the stale date of the Live Activity and the app's default hold on Android too`() throws {
@@ -108,6 +111,10 @@ import Testing
         (
             #""android":{"live_update":{"name":"n","event":"end"},"time_to_live":2419201}"#,
             "notification.android.time_to_live"
+        ),
+        (
+            #""android":{"live_update":{"name":"n","event":"end"},"collapse_key":""}"#,
+            "notification.android.collapse_key"
         ),
         (#""android":{}"#, "notification.android.live_update"),
         (

@@ -70,9 +70,9 @@ enum AirshipPush {
 
     static let android: [ForeignKey] =
         [
-            "alert", "actions", "category", "collapse_key", "extra", "icon", "icon_color", "interactive", "local_only",
-            "localizations", "notification_channel", "notification_tag", "priority", "public_notification", "sound",
-            "style", "summary", "template", "title", "visibility", "wearable",
+            "alert", "actions", "category", "extra", "icon", "icon_color", "interactive", "local_only", "localizations",
+            "notification_channel", "notification_tag", "priority", "public_notification", "sound", "style", "summary",
+            "template", "title", "visibility", "wearable",
         ].map { ForeignKey($0, .notSent, "an ordinary notification") } + [
             ForeignKey("deliver_to", .ignored, "devices that show no notification are left out")
         ]
