@@ -28,4 +28,24 @@ import Testing
         #expect(messages.first?.id == "\(id)")
         #expect(messages.last?.id.hasPrefix("\(id)-") == true, "\(messages)")
     }
+
+    /// The card's start is at the second after the loss, and the device takes nothing older.
+    @Test(arguments: [false, true])
+    func `an update in the second of a lost card has a later second than the card's start`(alert: Bool) async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.follow(android: 10..<11)
+        let fcm = TestPlatform.fcm.wire()
+        try await fixture.withWorker(
+            senders: [TestPlatform.apns.sender(TestPlatform.apns.wire()), TestPlatform.fcm.sender(fcm)]
+        ) {
+            _ = try await fixture.finished(try await fixture.publishToAndroid(alert: false))
+            try await fixture.tell(10, hasCard: false)
+            await fcm.answered(2)
+            _ = try await fixture.finished(try await fixture.publishToAndroid(alert: alert))
+        }
+        let messages = try fcm.messages(10)
+        #expect(messages.map(\.event) == ["update", "start", "start"])
+        let seconds = messages.map(\.second)
+        #expect(seconds == Set(seconds).sorted(), "\(messages)")
+    }
 }

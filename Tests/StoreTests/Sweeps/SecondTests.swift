@@ -84,6 +84,37 @@ import Testing
         #expect((now + 59...now + 120).contains(try #require(given)))
     }
 
+    /// The card gets a start of the first second that is not before the loss.
+    @Test func `a push behind a lost card has a later second than the card's start, and does not wait`() async throws {
+        let fixture = try await PushFixture.start()
+        let start = 1_794_999_990
+        var begun = push(fixture, timestamp: start - 60, isSupersedable: true)
+        begun.android = AndroidContent(type: "match", contentState: nil)
+        #expect(try await second(fixture, of: begun).second == start - 60)
+        func lose(_ channels: [ChannelID], at time: Int64) async throws {
+            let lost = channels.map {
+                Registration(channel: $0, token: .withoutCard(on: .android), registeredAt: time)
+            }
+            _ = try await fixture.store.registry.track(fixture.app, .activity(name), lost)
+        }
+        func next(_ isSupersedable: Bool = true) async throws -> Int? {
+            let push = push(fixture, timestamp: start, isSupersedable: isSupersedable)
+            let (second, wait) = try await self.second(fixture, of: push)
+            #expect(wait == .zero)
+            return second
+        }
+        let channels = [ChannelID.random(), .random()]
+        try await lose([channels[0]], at: Int64(start) * 1_000 + 1)
+        #expect(try await next() == start + 2)
+        #expect(try await next(false) == start + 3)
+        // The earlier loss of another device changes nothing.
+        try await lose([channels[1]], at: Int64(start) * 1_000 - 500)
+        #expect(try await next() == start + 4)
+        // In one call, as those of one name that come at once.
+        try await lose(channels, at: Int64(start) * 1_000 + 9_001)
+        #expect(try await next() == start + 11)
+    }
+
     @Test func `after the clock was set back nothing waits until it is there again, and seconds still rise`()
         async throws
     {

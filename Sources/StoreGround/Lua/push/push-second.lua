@@ -2,7 +2,8 @@
 -- each sent push has a later one than the pushes before it.
 -- uses time
 -- key s: the seconds of the newest pushes, zset by second
--- key n: name meta; field `card` has the type that a push told last, for devices that have lost their card
+-- key n: name meta; field `card` has the type that a push told last, for devices that have lost their card, and `lost`
+--   the latest second of their starts (registry-set)
 -- argument id: of the push, 16 bytes
 -- argument timestamp: of its acceptance, s
 -- argument ahead: by how many seconds it may be ahead of the clock, at most 60; 0 for an update that a newer one may
@@ -13,8 +14,9 @@
 -- Repeatable: a push keeps its second. If the worker dies after this call, the next owner of the push gets it again.
 local KEPT, MOST_AHEAD = 64, 60
 local known = redis.call('ZSCORE', s, id)
+local told, lost = unpack(redis.call('HMGET', n, 'card', 'lost'))
 if card == '' then
-    card = redis.call('HGET', n, 'card') or ''
+    card = told or ''
 elseif not known then
     redis.call('HSET', n, 'card', card)
 end
@@ -28,6 +30,9 @@ if last and second <= tonumber(last) then
     local left = (second - tonumber(ahead)) * 1000 - redis_now()
     if left > 0 and left <= (MOST_AHEAD + 1) * 1000 then return {0, math.ceil(left), card} end
 end
+-- Devices that have lost their card may have a start of this second. Many may lose theirs one after the other, so nothing
+-- waits for it: it is a second ahead of the clock at most.
+if lost and second <= tonumber(lost) then second = lost + 1 end
 redis.call('ZADD', s, second, id)
 redis.call('ZREMRANGEBYRANK', s, 0, -KEPT - 1)
 redis.call('PEXPIRE', s, life)

@@ -28,6 +28,11 @@ local stored = redis.call('HGET', bucket, channel)
 -- The state goes to another address. The device has lost its card. `again`: one of the two is new since the record.
 local card = {isMoved = tonumber(flags) >= 4, isLost = is_without_card(record) or false}
 card.again = card.isMoved or card.isLost ~= (is_without_card(stored) or false)
+-- The device gets a start of the first second that is not before the loss. Later pushes have later ones (push-second).
+local lost = card.isLost and math.ceil((RECORD_EPOCH + action_ms(record)) / 1000)
+if lost and redis.call('EXISTS', n) == 1 and lost > tonumber(redis.call('HGET', n, 'lost') or 0) then
+    redis.call('HSET', n, 'lost', string.format('%.0f', lost))
+end
 if card.isMoved and not stored then return 0 end
 local wantsState, isOld = flags % 2 == 1 or card.again, flags % 4 >= 2
 local ended, catch, ending, begun, late, over, overID, ends, newest, sent, handed = unpack(redis.call(
