@@ -30,7 +30,7 @@ extension Settlement {
                 remove(
                     TokenRemoval(
                         channel: Array(page.channel(index)), token: page.keptToken(index), endedAt: now,
-                        platform: page.entries[index].platform))
+                        registeredAt: page.entries[index].registeredAt, platform: page.entries[index].platform))
             }
         } else {
             // Nearly all pages are on the first platform.
@@ -79,7 +79,8 @@ extension RetrySettlement {
                     remove(
                         channel,
                         TokenRemoval(
-                            channel: channel.channel, token: token, endedAt: now, platform: channel.platform))
+                            channel: channel.channel, token: token, endedAt: now,
+                            registeredAt: channel.registeredAt, platform: channel.platform))
                 } else {
                     finish(channel, as: .delivered, isStale: event == .start && channel.registeredAt < staleBefore)
                 }

@@ -91,9 +91,12 @@ public struct Registry: Sendable {
                     ],
                     rest: indices.flatMap { index -> [RedisArgument] in
                         let removal = removals[index]
-                        let since = removal.deadSince.map { RedisArgument.int(RegistryRecord.stamp(min($0, now))) }
+                        // The time of a registration is compared with that of the record, so it stays as it is.
+                        let latest = removal.endsRegistration ? Int64.max : now
+                        let since = removal.deadSince.map { RedisArgument.int(RegistryRecord.stamp(min($0, latest))) }
                         return [
-                            .bytes(removal.channel), .bytes(removal.token), since ?? "", removal.hasEnded ? "1" : "0",
+                            .bytes(removal.channel), .bytes(removal.token), since ?? "",
+                            removal.endsRegistration ? "2" : removal.hasEnded ? "1" : "0",
                         ]
                     })
             } take: { indices, digits throws(StoreError) in

@@ -5,7 +5,8 @@ public struct TokenRemoval: Sendable, Hashable {
     public var channel: [UInt8]
     public var token: [UInt8]
     /// A 410's time (epoch ms): only an older registration is pruned. Nil for a 400. With `hasEnded`, the time of the
-    /// end's delivery: the token goes whenever it was registered, and older registrations do not bring it back.
+    /// end's delivery: the token goes whenever it was registered, and older registrations do not bring it back. With
+    /// `endsRegistration`, the time of that registration.
     public var deadSince: Int64?
     /// The token's `end` was delivered.
     public var hasEnded = false
@@ -28,10 +29,20 @@ public struct TokenRemoval: Sendable, Hashable {
         self.platform = platform
     }
 
-    public init(channel: [UInt8], token: [UInt8], endedAt: Int64, platform: Platform = .ios) {
-        self.init(channel: channel, token: token, deadSince: endedAt, platform: platform)
+    /// - Parameters:
+    ///   - endedAt: when the `end` was delivered, epoch ms
+    ///   - registeredAt: the time of the registration that got the `end`, epoch ms
+    public init(
+        channel: [UInt8], token: [UInt8], endedAt: Int64, registeredAt: Int64? = nil, platform: Platform = .ios
+    ) {
+        let time = platform.hasOneAddress ? registeredAt ?? endedAt : endedAt
+        self.init(channel: channel, token: token, deadSince: time, platform: platform)
         hasEnded = true
     }
+
+    /// The `end` takes one registration, and no later one. On a platform where a channel has one address the token does
+    /// not tell a new following from the one that ended.
+    var endsRegistration: Bool { hasEnded && platform.hasOneAddress }
 
     /// Where the token is registered, for a push of `name`. A dead start token does not remove an activity's token.
     public func place(of name: ActivityName) -> TokenPlace {

@@ -22,4 +22,32 @@ import Testing
             try await fixture.store.registry.prune(fixture.app, .activity(name), pending.map(\.removal)) == [.newer])
         #expect(try await fixture.store.names.info(fixture.app, name)?.tokens == 1)
     }
+
+    /// The token of each card is the same there.
+    @Test func `where a channel has one address, an end takes the following that got it, and no later one`()
+        async throws
+    {
+        let fixture = try await PushFixture.start()
+        let (name, channel) = (try ActivityName("match-1"), ChannelID.random())
+        let time: Int64 = 1_795_000_000_000
+        func follow(at time: Int64) async throws -> RegistrationResult {
+            let registration = Registration(
+                channel: channel, token: .ofChannel(on: .android), registeredAt: time)
+            return try await fixture.store.registry.track(fixture.app, .activity(name), [registration])[0]
+        }
+        func end(of registeredAt: Int64) async throws -> PruneResult {
+            let removal = TokenRemoval(
+                channel: channel.stored, token: PushToken.ofChannel, endedAt: time + 1_900,
+                registeredAt: registeredAt, platform: .android)
+            return try await fixture.store.registry.prune(fixture.app, .activity(name), [removal])[0]
+        }
+        #expect(try await follow(at: time) == .stored)
+        #expect(try await follow(at: time + 1_000) == .stored)
+        #expect(try await end(of: time) == .newer)
+        #expect(try await fixture.store.names.info(fixture.app, name)?.tokens == 1)
+        for _ in 0..<2 { #expect(try await end(of: time + 1_000) == .pruned) }
+        #expect(try await follow(at: time + 1_000) == .stale, "the call is repeated")
+        #expect(try await follow(at: time + 1_200) == .stored, "the end was not settled yet")
+        #expect(try await end(of: time + 1_000) == .newer)
+    }
 }

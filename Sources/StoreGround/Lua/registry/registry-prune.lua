@@ -9,7 +9,9 @@
 --   channel, stored form
 --   the dead token
 --   the time when APNs knew it to be dead, ms since 2020: only an older registration is pruned; '' = any
---   1: its activity ended then. The token always goes, and only a registration after both times brings it back.
+--   1: its activity ended then. The token always goes, and only a registration after both times brings it back. 2: its
+--   card ended, and the token is the same for each card of the channel (PushToken.ofChannel). So the time is that of the
+--   registration of the card, and a later registration stays.
 -- Returns a digit for each: 0 gone (not tracked, or removed), 1 pruned now or before, 2 newer (token or registration)
 --   {right count}: the caller's count is outdated. Nothing was done.
 local count = redis.call('HGET', b, 'n') or '1'
@@ -24,7 +26,8 @@ local function prune(channel, token, since, ended)
         if not is_registration(old) then return '0' end
         if token_of(old) ~= token then return '2' end
         local registered = action_time(old)
-        if ended then
+        if ended == '2' and is_older(since, registered, latest) then return '2' end
+        if ended ~= '0' then
             since = math.max(since or 0, math.min(registered, latest))
         elseif since and is_older(since - 1, registered, latest) then
             return '2'
@@ -50,6 +53,6 @@ end
 
 local answers = {}
 for i = rest, #ARGV, 4 do
-    answers[#answers + 1] = prune(ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3] == '1')
+    answers[#answers + 1] = prune(ARGV[i], ARGV[i + 1], tonumber(ARGV[i + 2]), ARGV[i + 3])
 end
 return table.concat(answers)
