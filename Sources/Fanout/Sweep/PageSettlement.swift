@@ -28,7 +28,8 @@ enum PageSettlement {
     /// The facts that `finish` needs of each kind.
     struct Facts {
         var work: [Platform: SettledWork]
-        var expired: [PushID: Int]
+        /// How many tokens expired, by push and platform.
+        var expired: [PushID: [Platform: Int]]
         /// Pushes with something that is noted for an operator.
         var givenUp: Set<PushID>
         var removals: [PendingRemoval]
@@ -42,7 +43,7 @@ enum PageSettlement {
             let push = claim.lease.push
             return Facts(
                 work: page.work,
-                expired: page.expired > 0 ? [push: page.expired] : [:],
+                expired: page.expired > 0 ? [push: page.expiredByPlatform] : [:],
                 givenUp: page.givesUp || page.stop != nil ? [push] : [],
                 removals: page.removals.map { PendingRemoval(push: push, removal: $0) },
                 ends: RetrySettlement(ended: page.removals, of: push))

@@ -20,8 +20,8 @@ final class RunState: Sendable {
         var isLost = false
         /// How long the run pauses, because the app's circuit is open or nothing could be sent.
         var pause: Duration?
-        /// How many tokens expired, by push.
-        var expired: [PushID: Int] = [:]
+        /// How many tokens expired, by push and platform.
+        var expired: [PushID: [Platform: Int]] = [:]
         /// Sweep: the push has failed or was cancelled.
         var isStopped = false
         /// Sweep: another push of the name waits for the end of this one's sweep.
@@ -45,8 +45,8 @@ final class RunState: Sendable {
         var goesOn: Bool { !isLost && pause == nil && !isStopped && leftovers == nil }
 
         /// Notes what Redis said when a page was settled.
-        mutating func note(_ answer: PageSettlement.Answer, expired: [PushID: Int]) {
-            self.expired.merge(expired, uniquingKeysWith: +)
+        mutating func note(_ answer: PageSettlement.Answer, expired: [PushID: [Platform: Int]]) {
+            self.expired.merge(expired) { $0.merging($1, uniquingKeysWith: +) }
             if let unswept = answer.leftovers?.unswept { othersWait = unswept > 1 }
             if answer.endsLease { leftovers = answer.leftovers } else if answer.isStopped { isStopped = true }
         }

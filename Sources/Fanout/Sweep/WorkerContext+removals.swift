@@ -145,13 +145,17 @@ extension WorkerContext {
         try? await store.alarms.raise(key, kind, reason)
     }
 
-    /// Tells the operator, by a log line and an alarm, that tokens of a push or its broadcast (nil) expired unsent.
-    func reportExpired(_ app: AppKey, _ push: PushID, _ tokens: Int?, _ log: Logger) async {
-        let what: Logger.MetadataValue = tokens.map { "\($0)" } ?? "broadcast"
+    /// Tells the operator, by a log line and an alarm for each platform, that tokens of a push expired unsent.
+    /// - Parameter tokens: how many, by platform; nil: the push's broadcast expired
+    func reportExpired(_ app: AppKey, _ push: PushID, _ tokens: [Platform: Int]?, _ log: Logger) async {
+        let what: Logger.MetadataValue = tokens.map { "\($0.values.reduce(0, +))" } ?? "broadcast"
         log.error("a push expired before it was sent to all", metadata: ["push": "\(push)", "tokens": what])
-        await raiseAlarm(
-            AppPlatform(app, .ios), .expired, "pushes expired before they were sent to all; see `lamplighter dead list`"
-        )
+        let platforms = tokens.map { Array($0.keys) } ?? [.ios]
+        for platform in platforms {
+            await raiseAlarm(
+                AppPlatform(app, platform), .expired,
+                "pushes expired before they were sent to all; see `lamplighter dead list`")
+        }
     }
 
     /// Tells the operator that pushes expired because their broadcast channel was not made in time.

@@ -10,8 +10,8 @@ public struct RetrySettlement: Sendable {
     public private(set) var removals: [PendingRemoval] = []
     /// Pushes of which something is noted for an operator. The caller lists them before it settles.
     public private(set) var givenUp: Set<PushID> = []
-    /// How many channels expired unsent, by push.
-    public private(set) var expired: [PushID: Int] = [:]
+    /// How many channels expired unsent, by push and platform.
+    public private(set) var expired: [PushID: [Platform: Int]] = [:]
     private typealias Operation = (push: PushID, arguments: [RedisArgument])
     private var operations: [Operation] = []
     private var ends: [Operation] = []
@@ -72,7 +72,7 @@ public struct RetrySettlement: Sendable {
     ) {
         work[waiting.platform, default: SettledWork()].outcomes[field] += 1
         if isGivenUp || field == .expired { givenUp.insert(waiting.push) }
-        if field == .expired { expired[waiting.push, default: 0] += 1 }
+        if field == .expired { expired[waiting.push, default: [:]][waiting.platform, default: 0] += 1 }
         let kept = isGivenUp ? "1" : isStale ? "2" : "0"
         let platform = waiting.platform.countsApart ? "\(waiting.platform.code)" : ""
         add("pop", waiting, [.string(field.rawValue), .string(reason), .string(kept + platform)])

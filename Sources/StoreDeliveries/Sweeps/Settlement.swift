@@ -33,6 +33,8 @@ public struct Settlement: Sendable {
     /// Whether something of the page is noted for an operator. The caller lists the push before it settles then.
     public var givesUp: Bool { keepsChannels || expired > 0 }
     public var expired: Int { outcomes.expired }
+    /// The same by platform. Empty: no target expired.
+    public var expiredByPlatform: [Platform: Int] { work.mapValues(\.outcomes.expired).filter { $0.value > 0 } }
     /// Pending removals that the page decided on. The caller applies them after it settles.
     public private(set) var removals: [TokenRemoval] = []
     /// Whether channels of the page begin to wait.

@@ -122,6 +122,21 @@ import Testing
         }
     }
 
+    @Test func `tokens that expire raise the alarm of their platform alone`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<2, on: .fcm)
+        let id = try await fixture.publish(on: .fcm)
+        try await fixture.passDeadline(id)
+        let (apns, fcm) = (TestPlatform.apns.wire(), TestPlatform.fcm.wire())
+        let ledger = try await fixture.withWorker(
+            senders: [TestPlatform.apns.sender(apns), TestPlatform.fcm.sender(fcm)]
+        ) {
+            try await fixture.finished(id)
+        }
+        #expect(ledger.state == .expired && ledger.expired == 2 && fcm.total == 0)
+        #expect(try await fixture.alarms(.expired) == [.android])
+    }
+
     @Test func `a project that is over its quota pauses, and no attempt is spent`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<5, on: .fcm)

@@ -34,10 +34,12 @@ extension Explanation {
             + [queued, given, environment, frequency].compactMap(\.self)
     }
 
-    /// Whether the alarm keeps pushes from the channel. Others of the app do not concern it.
+    /// Whether the alarm keeps pushes from the channel. Others of the app do not concern it. A channel that does not
+    /// follow is on a platform that nobody knows, so the alarms of all platforms count.
     private func holdsBack(_ alarm: Alarm) -> Bool {
         switch alarm.kind {
-        case .credentials, .unreachable, .newerFormat, .redisRights: true
+        case .credentials, .unreachable: following.map { $0.platform == alarm.platform } ?? true
+        case .newerFormat, .redisRights: true
         case .otherEnvironment: following?.isElsewhere == true
         default: false
         }

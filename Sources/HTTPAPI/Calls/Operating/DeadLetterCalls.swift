@@ -42,7 +42,8 @@ struct DeadLetterCalls: CallGroup {
     func drop(_ call: Call) async throws -> Answer {
         guard try await deadLetters.drop(call.app.key, call.id("push_id")) else { throw APIError.noDeadLetter }
         // Somebody decided about each push that expired. An alarm that stays is no error of this call.
-        if try await deadLetters.count(call.app.key) == 0 { try? await alarms.clear(call.app.key, .expired) }
+        guard try await deadLetters.count(call.app.key) == 0 else { return .empty }
+        for platform in Platform.all { try? await alarms.clear(AppPlatform(call.app.key, platform), .expired) }
         return .empty
     }
 }
