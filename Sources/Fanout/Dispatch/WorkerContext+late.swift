@@ -55,6 +55,9 @@ extension WorkerContext {
         var undecided = Dictionary(joiners.map { ($0.channel, $0) }) { _, last in last }
         var decisions: [(LateJoiner, LateDecision)] = []
         var (page, _) = try await store.tokens.lookup(item.app, .activity(item.name), Array(undecided.keys))
+        for index in page.entries.indices {
+            undecided[Array(page.channel(index))]?.platform = page.entries[index].platform
+        }
         let now = store.time.now()
         // An `end` after the start of a card is for that card, whatever was published under the name since.
         for record in states.kept where record.event == .end {

@@ -47,12 +47,14 @@ extension Settlement {
     }
 
     /// Tokens that are not sent to, all with the same outcome.
-    /// - Parameter waiting: how many more of them wait for an older push
-    init(unsent page: TokenPage, waiting: Int, as field: SettledField, range: Range<ScanPosition>) {
+    /// - Parameter waiting: more of them, which wait for an older push
+    init(unsent page: TokenPage, _ waiting: [Sweep.Page.Waiting], as field: SettledField, range: Range<ScanPosition>) {
         self.init(range: range)
         count(page)
-        count(targets: waiting)
-        count(field, waiting)
+        for one in waiting {
+            count(targets: 1, on: one.platform)
+            count(field, on: one.platform)
+        }
         for platform in page.platforms { count(field, page.count(on: platform), on: platform) }
     }
 

@@ -32,7 +32,7 @@ extension Sweep {
                 page.leaveOut(platform, .needless)
             } else if facts.waits[index] {
                 // The older push that the channel waits for goes first: it may be the end of the channel's card.
-                page.waiting.append(Array(audience.channel(index)))
+                page.waiting.append(.init(audience, index))
             } else if facts.follows[index], !claim.record.restarts {
                 page.leaveOut(platform, .needless)
             } else if facts.dismissed[index] {

@@ -16,9 +16,15 @@ struct Sweep: Sendable {
 
     /// A page to settle: the tokens that it sends to, and what becomes of the other channels in the audience.
     struct Page: Sendable {
+        /// A channel that waits for an older push.
+        struct Waiting: Sendable {
+            var channel: [UInt8]
+            var platform: Platform
+        }
+
         var tokens = TokenPage()
-        /// Channels that wait for an older push. This push joins their retry queues.
-        var waiting: [[UInt8]] = []
+        /// This push joins their retry queues.
+        var waiting: [Waiting] = []
         /// How many more channels are in the audience and get nothing.
         var leftOut: [LeftOut: Int] = [:]
         /// For a start: the page may be sent until this time on the worker's clock.
@@ -184,7 +190,7 @@ struct Sweep: Sendable {
             if let leavingOut, marks[index].contains(leavingOut) { continue }
             if marks.isBefore(index, claim.record) || closed.contains(index) { continue }
             if marks[index].contains(.waiting) {
-                page.waiting.append(Array(audience.channel(index)))
+                page.waiting.append(.init(audience, index))
             } else if marks[index].contains(.quarantined) {
                 page.leaveOut(audience.entries[index].platform, .unreachable(.quarantined))
             } else {
@@ -233,12 +239,12 @@ struct Sweep: Sendable {
         }
         if delivery.sendsNothing || store.time.now() >= claim.record.deadline {
             return (
-                Settlement(unsent: page.tokens, waiting: page.waiting.count, as: .expired, range: range), nil
+                Settlement(unsent: page.tokens, page.waiting, as: .expired, range: range), nil
             )
         }
         var settlement = Settlement(range: range)
         if let refusal = push.refusal {
-            settlement = Settlement(unsent: page.tokens, waiting: page.waiting.count, as: .failed, range: range)
+            settlement = Settlement(unsent: page.tokens, page.waiting, as: .failed, range: range)
             settlement.errors[refusal] = count
             return (settlement, nil)
         }
@@ -250,8 +256,8 @@ struct Sweep: Sendable {
             settlement = Settlement(
                 firstAttempt: page.tokens, sent, now: store.time.now(), staleBefore: context.staleBefore, range: range)
         }
-        for channel in page.waiting {
-            settlement.joinQueue(channel, mostAttempts: context.options.retries.inherited)
+        for one in page.waiting {
+            settlement.joinQueue(one.channel, mostAttempts: context.options.retries.inherited, on: one.platform)
         }
         return (settlement, sent)
     }
@@ -275,6 +281,13 @@ extension Claim {
     /// Whether the part is for the followers on a platform.
     func takes(_ platform: Platform) -> Bool {
         !isSplit || lease.part.isForOtherPlatforms == platform.countsApart
+    }
+}
+
+extension Sweep.Page.Waiting {
+    /// The channel of an entry.
+    init(_ page: TokenPage, _ index: Int) {
+        self.init(channel: Array(page.channel(index)), platform: page.entries[index].platform)
     }
 }
 

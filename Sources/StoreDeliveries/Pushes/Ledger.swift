@@ -106,12 +106,14 @@ extension Ledger {
         return apart
     }
 
-    /// The same counts, with the counts of a final push that are of no platform.
+    /// The same counts, with the counts that scripts could not make on a platform: of channels that an operator's retry
+    /// took out of a dead letter.
     /// - Parameter sum: of all platforms
     package static func settled(_ apart: [Platform: Outcomes], of sum: Outcomes) -> [Platform: Outcomes] {
         var (found, rest) = ([Platform: Outcomes](), sum)
         for platform in Platform.all where apart[platform] != nil {
             var part = apart[platform] ?? Outcomes()
+            part.leaveRetried(of: rest)
             part.targets = max(part.targets, part.settled)
             if sum.pending == 0 { part.settleRest(of: rest) }
             rest -= part
@@ -123,7 +125,7 @@ extension Ledger {
     /// The outcomes on each platform. Together they are the sum. Empty: the push was for one platform, the first.
     public var byPlatform: [Platform: Outcomes] {
         if platforms == [.ios], apart.isEmpty { return [:] }
-        // Late joiners are targets that a script counts without their platform.
+        // The sums have also what was counted without its platform.
         if platforms.count == 1, let only = platforms.first, only.countsApart { return [only: outcomes] }
         var (found, rest) = (Self.settled(apart, of: outcomes), outcomes)
         for part in found.values { rest -= part }
@@ -187,8 +189,16 @@ public enum PushState: String, Sendable, Hashable, CaseIterable {
 }
 
 extension Outcomes {
-    /// A script that stops a push counts the channels that wait for it without a look at their platforms. Once the push
-    /// is final, the part's targets without an outcome are among these.
+    /// An operator's retry takes channels out of the sum of `failed` alone, because a dead letter does not tell their
+    /// platforms. So the part has them twice once they have another outcome: then as `failed` too.
+    fileprivate mutating func leaveRetried(of sum: Outcomes) {
+        let most = min(max(0, sum.failed), max(0, targets - settled + failed))
+        self[.failed] = min(failed, most)
+    }
+
+    /// The outcomes of retried channels that no script counted on their platform, because they were superseded or waited
+    /// when their push was stopped. Once the push is final, they are among the outcomes that other platforms do not have.
+    /// If several outcomes are possible, this is a guess.
     fileprivate mutating func settleRest(of sum: Outcomes) {
         for field in [SettledField.superseded, .expired, .failed, .skipped, .delivered, .pruned] {
             let most = sum[field] - self[field]

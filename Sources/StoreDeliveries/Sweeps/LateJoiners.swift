@@ -86,16 +86,16 @@ public struct LateJoiners: Sendable {
         ]
         let replies = try await redis.run(
             decisions.scriptParts.map { part in
-                let fours = part.flatMap { joiner, decision -> [RedisArgument] in
+                let fives = part.flatMap { joiner, decision -> [RedisArgument] in
                     let push: [RedisArgument] =
                         switch decision {
                         case .put(let id, let older):
                             [.bytes(id.uuid.bytes), older.map { .bytes($0.uuid.bytes) } ?? ""]
                         case .drop: ["", ""]
                         }
-                    return [.bytes(joiner.channel), .bytes(joiner.value)] + push
+                    return [.bytes(joiner.channel), .bytes(joiner.value)] + push + [.int(joiner.platform.code)]
                 }
-                return RedisCommand(Lua.latePut, keys: locations, arguments, rest: fours)
+                return RedisCommand(Lua.latePut, keys: locations, arguments, rest: fives)
             })
         var settled = (left: 0, put: 0)
         for reply in replies {
@@ -189,6 +189,8 @@ public struct LateJoiner: Sendable, Hashable {
     public let waitsFor: PushID?
     /// The bytes in Redis. A decision counts only while they are the same.
     package let value: [UInt8]
+    /// The platform of its token. The note does not tell it, so the reader of the token does.
+    public var platform = Platform.ios
     public var wasStarted: Bool { after > 0 }
 
     /// Whether the push's own sweep or catch-up had the channel.

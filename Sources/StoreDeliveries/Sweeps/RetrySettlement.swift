@@ -74,13 +74,17 @@ public struct RetrySettlement: Sendable {
         if isGivenUp || field == .expired { givenUp.insert(waiting.push) }
         if field == .expired { expired[waiting.push, default: [:]][waiting.platform, default: 0] += 1 }
         let kept = isGivenUp ? "1" : isStale ? "2" : "0"
-        let platform = waiting.platform.countsApart ? "\(waiting.platform.code)" : ""
-        add("pop", waiting, [.string(field.rawValue), .string(reason), .string(kept + platform)])
+        add("pop", waiting, [.string(field.rawValue), .string(reason), .string(kept + Self.code(of: waiting))])
+    }
+
+    /// The code of the channel's platform, if that counts apart.
+    private static func code(of waiting: WaitingChannel) -> String {
+        waiting.platform.countsApart ? "\(waiting.platform.code)" : ""
     }
 
     /// The push is final and has counted the channel. It only leaves the retry queue.
     public mutating func drop(_ waiting: WaitingChannel) {
-        add("pop", waiting, [.string(SettledField.skipped.rawValue), "", "0"])
+        add("pop", waiting, [.string(SettledField.skipped.rawValue), "", .string("0" + Self.code(of: waiting))])
     }
 
     /// The push is tried again at `due` (epoch ms).

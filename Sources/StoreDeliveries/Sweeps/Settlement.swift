@@ -74,7 +74,7 @@ public struct Settlement: Sendable {
             retriesApart[platform, default: (0, 0)].all += 1
             if mayBeDuplicate { retriesApart[platform, default: (0, 0)].duplicatesPossible += 1 }
         }
-        operations += ["retry", .bytes(Array(channel)), .int(due), .int(attempts)]
+        operations += ["retry", .bytes(Array(channel)), .int(due), .int(attempts), .int(platform.code)]
         leavesWaiting = true
     }
 
@@ -82,14 +82,16 @@ public struct Settlement: Sendable {
     public mutating func leaveOpen(_ request: OpenRequest) {
         operations += [
             "open", .bytes(request.channel.channel), .int(request.channel.attempts + 1), .bytes(request.id.bytes),
-            .int(request.length.milliseconds),
+            .int(request.length.milliseconds), .int(request.channel.platform.code),
         ]
         leavesWaiting = true
     }
 
     /// A channel that waits for an older push. If this push supersedes that one, it inherits up to `mostAttempts`.
-    public mutating func joinQueue(_ channel: some Collection<UInt8>, mostAttempts: Int) {
-        joins.append(["join", .bytes(Array(channel)), .int(mostAttempts)])
+    public mutating func joinQueue(
+        _ channel: some Collection<UInt8>, mostAttempts: Int, on platform: Platform = .ios
+    ) {
+        joins.append(["join", .bytes(Array(channel)), .int(mostAttempts), .int(platform.code)])
     }
 
     /// Whether the caller must make sure that a worker comes back for channels that wait. Channels that wait for an

@@ -12,7 +12,8 @@ public struct WaitingChannel: Sendable, Hashable {
     public var attempts: Int
     /// The token of its activity, or its start token. Nil if the channel does not follow the name any more.
     public var token: [UInt8]?
-    /// The platform of the token.
+    /// The platform of the token. Without one, that of the token for which the channel began to wait, as far as its
+    /// retry queue tells it.
     public var platform = Platform.ios
     /// Its device has lost the card, see `PushToken.withoutCard`.
     public private(set) var isWithoutCard = false
@@ -55,12 +56,14 @@ public struct WaitingChannel: Sendable, Hashable {
     /// The header's number is at least this if two or more pushes are late. It has one unit more for each of them.
     static let moreLate = ScriptNumbers.queueMoreLate
     static let lateUnit = ScriptNumbers.queueLateUnit
+    /// The platform's code is in the header's last byte from this bit on. Before it is the count of registrations.
+    private static let platformShift: UInt8 = 6
 
     /// A retry queue, as `shared-queue.lua` describes it: a header of 3 bytes, push ids 16 each.
     package init?(channel: [UInt8], queue: ArraySlice<UInt8>) {
         var rest = queue
         guard queue.count >= 19, (queue.count - 3).isMultiple(of: 16), let number = rest.takeBigEndian(UInt16.self),
-            let id = UUIDBytes(bytes: queue.dropFirst(3).prefix(16))
+            let mark = rest.first, let id = UUIDBytes(bytes: queue.dropFirst(3).prefix(16))
         else { return nil }
         self.channel = channel
         push = PushID(id)
@@ -68,6 +71,7 @@ public struct WaitingChannel: Sendable, Hashable {
         attempts = Int(number % (number < Self.moreLate ? Self.oneLate : Self.lateUnit))
         (isLate, isNextLate) = (number >= Self.oneLate, number >= Self.moreLate)
         seen = Array(queue.prefix(3))
+        platform = Platform(code: mark >> Self.platformShift)
     }
 
     /// Takes the push behind the first one if it may supersede that one. It does not if it was stopped, or if the first

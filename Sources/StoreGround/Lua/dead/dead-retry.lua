@@ -74,10 +74,9 @@ if step == 'resume' then
 end
 
 local found = redis.call('HSCAN', dlc, cursor, 'COUNT', pageSize)
-local taken = queue_again(found[2], dl, dlc, r, h, raw, string.format('%.0f', now))
+local taken = queue_again(found[2], p, w, dl, dlc, r, h, raw, string.format('%.0f', now))
 if taken > 0 then
-    redis.call('HINCRBY', p, 'failed', -taken)
-    redis.call('HINCRBY', w, 'wait', taken)
+    write_counts()
     tell_again(p, tell)
     close_again()
     if state ~= 'queued' then redis.call('HSET', p, 'state', 'sending') end

@@ -57,7 +57,7 @@ if stored and not (isOld or card.isMoved or catch or sent) and is_next_token(sto
     renew(b, bucket, life)
     return 1
 end
--- uses lone, queue-late, supersede-queued, registration, newcomers
+-- uses lone, registration, newcomers
 if sent then
     unpack_lone(n)
     catch, begun, newest = unpack(redis.call('HMGET', n, 'catch', 'begun', 'newest'))
@@ -114,17 +114,8 @@ elseif not isEnded and (wantsState or not verdict.isNew) and redis.call('HEXISTS
 end
 if verdict.isNew or card.isMoved then note_token(h, k, n, channel, catch, life) end
 if isEnded then
-    local queue = redis.call('HGET', h, channel)
-    local isNewQueue = not has_pushes(queue)
-    local now = string.format('%.0f', redis_now())
-    if isNewQueue then
-        queue = header(0, 0, 0)
-    elseif is_full(queue) then
-        queue = make_room(queue, channel, ps, ws, dls, retention)
-        write_entries(now, retention)
-    end
-    -- No push of the queue shows its alert. Those before the end are older, or joined while the token was not known.
-    queue = without_alerts(queue .. rawEnd)
-    queue_late_joiner(ps .. endID, ws .. endID, h, r, channel, queue, isNewQueue, now, retention)
+    -- The platform's code is in two bits of the record's flags, see RegistryRecord.
+    local platform = math.floor(string.byte(record) / 32) % 4
+    queue_missed_end(h, r, channel, platform, endID, rawEnd, ps, ws, dls, retention)
 end
 return stored_answer(added) + (wakes and 4 or 0) + (is_registration(stored) and 0 or 16)

@@ -7,8 +7,8 @@
 -- argument begun: sequence number of the last begun push when the worker read the states; '' = none
 -- argument retention: how long the data is kept, ms
 -- arguments ps, ws, dls: common prefixes of the p, w and dl keys
--- rest: fours: channel, its value in f, push (16 bytes) or '' to drop the channel, the push before that one (16 bytes),
---   which goes out if that one is stopped before anybody has it, or ''
+-- rest: fives: channel, its value in f, push (16 bytes) or '' to drop the channel, the push before that one (16 bytes),
+--   which goes out if that one is stopped before anybody has it, or '', the code of the channel's platform
 -- Returns {'again'}: another push has begun since. Nothing was queued. Read the states again.
 --   {'ok', late joiners left, late joiners queued, ids of the pushes that became final}
 -- Keys found in data: docs/keyspace.md.
@@ -39,16 +39,20 @@ end
 
 -- Queues such an update. It stays stopped, and goes out because the queue says that it goes without its alert. Until it is
 -- delivered, the channel counts as the others that it did not reach. Returns how many channels were queued.
-local function put_stopped(id, state, before, channel, raw, seq)
+local function put_stopped(id, state, before, channel, platform, raw, seq)
     local p = ps .. id
     -- The channel waited for it when it was stopped, so it is counted.
     local waits = has_pushes(before) and last_of(before) == raw
     local queue, isNew
-    if waits then queue = without_alerts(before) else queue, isNew = late_queue(name, before, channel, raw, seq) end
+    if waits then
+        queue = without_alerts(before)
+    else
+        queue, isNew = late_queue(name, before, channel, raw, seq, platform)
+    end
     if not queue then return 0 end
     if not waits then
-        count(p, 'targets', 1)
-        count_stopped(p, dls .. id, channel, state, redis.call('HGET', p, 'stopped'))
+        count(p, 'targets', 1, platform)
+        count_stopped(p, dls .. id, channel, state, redis.call('HGET', p, 'stopped'), platform)
     end
     count(p, 'late', 1)
     store_late_queue(h, r, channel, queue, isNew, now, retention)
@@ -56,33 +60,33 @@ local function put_stopped(id, state, before, channel, raw, seq)
 end
 
 -- Queues a push for the channel. Returns how many channels were queued.
-local function put_push(channel, raw)
+local function put_push(channel, platform, raw)
     local id, before = id_text(raw), redis.call('HGET', h, channel)
     local state, seq = look(id)
     if state == 'sending' or state == 'done' then
-        local queue, isNew = late_queue(name, before, channel, raw, seq)
+        local queue, isNew = late_queue(name, before, channel, raw, seq, platform)
         if not queue then return 0 end
-        queue_late_joiner(ps .. id, ws .. id, h, r, channel, queue, isNew, now, retention)
+        queue_late_joiner(ps .. id, ws .. id, h, r, channel, platform, queue, isNew, now, retention)
         return 1
     end
-    return state and goes_on(ps .. id, state) and put_stopped(id, state, before, channel, raw, seq) or 0
+    return state and goes_on(ps .. id, state) and put_stopped(id, state, before, channel, platform, raw, seq) or 0
 end
 
 -- Puts `older` before the push for which the channel waits already.
-local function put_before(channel, queue, raw, older)
+local function put_before(channel, platform, queue, raw, older)
     local id, attempts = id_text(older), read_header(queue)
     local state, seq = look(id)
-    local rest = late_queue(name, without(queue, pushes_in(queue)), channel, older, seq)
+    local rest = late_queue(name, without(queue, pushes_in(queue)), channel, older, seq, platform)
     if not rest or not attempts or state ~= 'done' and state ~= 'sending' then return 0 end
     -- The channel was in the push's sweep, so that push has its alert. Its due time stays.
     rest = with_header(rest, attempts, registrations_of(queue)) .. raw
-    queue_late_joiner(ps .. id, ws .. id, h, r, channel, rest, false, now, retention)
+    queue_late_joiner(ps .. id, ws .. id, h, r, channel, platform, rest, false, now, retention)
     return 1
 end
 
 -- Carries out a decision. value: the channel's note, see registry-set
-local function decide(channel, value, raw, older)
-    if older == '' then return put_push(channel, raw) end
+local function decide(channel, platform, value, raw, older)
+    if older == '' then return put_push(channel, platform, raw) end
     local queue, p = redis.call('HGET', h, channel), ps .. id_text(raw)
     local state, seq, notes = look(id_text(raw))
     local upTo, number = string.match(value, '^(%d+) %d+ n?(%d*)')
@@ -92,17 +96,17 @@ local function decide(channel, value, raw, older)
     if isSwept and (state == 'sending' or state == 'done') then
         -- The push's own sweep had the channel.
         local waits = has_pushes(queue) and last_of(queue) == raw
-        return hasOlder and waits and put_before(channel, queue, raw, older) or 0
+        return hasOlder and waits and put_before(channel, platform, queue, raw, older) or 0
     end
-    if hasOlder then put_push(channel, older) end
-    return put_push(channel, raw)
+    if hasOlder then put_push(channel, platform, older) end
+    return put_push(channel, platform, raw)
 end
 
-for i = rest, #ARGV, 4 do
-    local channel, value, raw, older = unpack(ARGV, i, i + 3)
+for i = rest, #ARGV, 5 do
+    local channel, value, raw, older, platform = unpack(ARGV, i, i + 4)
     if redis.call('HGET', f, channel) == value then
         redis.call('HDEL', f, channel)
-        if raw ~= '' then put = put + decide(channel, value, raw, older) end
+        if raw ~= '' then put = put + decide(channel, tonumber(platform), value, raw, older) end
     end
 end
 write_entries(now, retention)

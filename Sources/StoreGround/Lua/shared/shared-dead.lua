@@ -22,9 +22,9 @@ local function keep_stopped(p, dl, channel)
 end
 
 -- Counts a channel of a push that was stopped before. It is kept like those that waited when the push was stopped.
--- reason: why, if APNs or a poison task stopped it
-local function count_stopped(p, dl, channel, state, reason)
-    count(p, state == 'failed' and 'failed' or state == 'superseded' and state or 'skipped', 1)
+-- reason: why, if APNs or a poison task stopped it. platform: of the channel
+local function count_stopped(p, dl, channel, state, reason, platform)
+    count(p, state == 'failed' and 'failed' or state == 'superseded' and state or 'skipped', 1, platform)
     if state == 'failed' and reason and redis.call('EXISTS', dl) == 1 then give_up(dl, channel, reason, false) end
 end
 

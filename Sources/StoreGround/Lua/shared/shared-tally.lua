@@ -4,9 +4,12 @@
 -- Numbers to add, by key and field.
 local counts = {}
 
-local function count(key, field, number)
+-- Adds a number to a field, and to a platform's part of it, such as `delivered@1`.
+-- platform: its code. 0 has no part, because the first platform has the rest. Nil: it is not known
+local function count(key, field, number, platform)
     counts[key] = counts[key] or {}
     counts[key][field] = (counts[key][field] or 0) + number
+    if (platform or 0) > 0 then count(key, field .. '@' .. platform, number) end
 end
 
 local function write_counts()

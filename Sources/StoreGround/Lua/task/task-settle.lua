@@ -19,11 +19,12 @@
 --   'dead' channel reason: a token of the page is given up. 'add' counts it.
 --   'add' field n: adds n to a counter of the push, for tokens that this page read.
 --   'remove' channel-and-token value: a pending removal, counted when it is confirmed.
---   'retry' channel due attempts: a token of the page that is tried again at due (ms). 'add' counts it as read.
---   'open' channel attempts id length: a token of the page whose request is open for at most `length` ms. 'add' counts it
---     as read. Only in the call that settles the page: the answer may come right after it.
---   'join' channel attempts: the channel waits for an older push, so this push joins its retry queue and is counted
---     here. If it supersedes a push there, it inherits that push's attempts, but not more than this number.
+--   'retry' channel due attempts platform: a token of the page that is tried again at due (ms). 'add' counts it as
+--     read. platform: its code, also below.
+--   'open' channel attempts id length platform: a token of the page whose request is open for at most `length` ms.
+--     'add' counts it as read. Only in the call that settles the page: the answer may come right after it.
+--   'join' channel attempts platform: the channel waits for an older push, so this push joins its retry queue and is
+--     counted here. If it supersedes a push there, it inherits that push's attempts, but not more than this number.
 --   'caughtUp' channel arrival: the catch-up has handled the channel, unless it registered once more.
 --   'reached' channel arrival: the same, and the channel has the push, so it is no late joiner.
 -- Returns {'stale'}: another worker has the lease. Nothing was written.

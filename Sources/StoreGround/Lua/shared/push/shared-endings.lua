@@ -1,5 +1,6 @@
 -- Fragment for scripts that end pushes or their entries in retry queues.
--- p: a push's record; w: its tasks, whose `wait` counts the push's entries in retry queues, and `owed` its removals
+-- p: a push's record; w: its tasks, whose `wait` counts the push's entries in retry queues, and `owed` its removals.
+-- `wait@1` and the like: the part of `wait` on each platform, as the queues' headers tell it
 -- uses constants, ended, tally, comeback
 
 -- Whether a finished `end` reached neither a token nor the broadcast channel: nothing was delivered, and the push was
@@ -58,10 +59,12 @@ end
 local function end_push(p, w, state, now)
     redis.call('HSET', p, 'state', state, 'finished', now)
     finalPushes[#finalPushes + 1] = string.sub(p, -36)
-    local waiting = tonumber(redis.call('HGET', w, 'wait') or 0)
-    if waiting > 0 then
-        redis.call('HINCRBY', p, state == 'cancelled' and 'skipped' or state, waiting)
-        redis.call('HSET', w, 'wait', 0)
+    local parts = {'', '@1', '@2', '@3'}
+    for i, waiting in ipairs(redis.call('HMGET', w, 'wait', 'wait@1', 'wait@2', 'wait@3')) do
+        if tonumber(waiting or 0) > 0 then
+            redis.call('HINCRBY', p, (state == 'cancelled' and 'skipped' or state) .. parts[i], waiting)
+            redis.call('HSET', w, 'wait' .. parts[i], 0)
+        end
     end
 end
 
@@ -75,13 +78,14 @@ local endedIn = {}
 
 -- Ends one retry queue entry of a push as `field`, and counts it under `reason` unless that is ''. Returns false if the
 -- push is final (stopped, cancelled, expired), because it has counted the entry already. finish_pushes completes it.
-local function end_entry(p, w, field, reason)
+-- platform: as the queue's header tells it
+local function end_entry(p, w, field, reason, platform)
     if not endedIn[p] then endedIn[p] = {w = w, isOpen = is_open(p)} end
     if not endedIn[p].isOpen then return false end
-    count(p, field, 1)
+    count(p, field, 1, platform)
     endedIn[p].reaches = endedIn[p].reaches or field == 'delivered'
     if reason ~= '' then count(p, 'e:' .. reason, 1) end
-    count(w, 'wait', -1)
+    count(w, 'wait', -1, platform)
     return true
 end
 

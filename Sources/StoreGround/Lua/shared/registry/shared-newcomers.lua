@@ -1,5 +1,5 @@
 -- Fragment for registry-set: a channel that begins to follow a name, or follows it with another token.
--- uses newest, time, since, queue
+-- uses newest, time, since, queue-late, supersede-queued
 
 -- Notes a new follower: its card began after an `end` was accepted, so older ends are not for it. The clock may be set
 -- back in between, so the time is never before that end's, and the next end's is after the latest (`joined`, see
@@ -71,10 +71,27 @@ local function note_token(h, k, n, channel, catch, life)
     -- If an `end` was delivered, it went to the token before this one.
     local waits = has_pushes(queue) and not end_delivered(queue)
     if waits then
-        redis.call('HSET', h, channel, with_header(queue, (read_header(queue)), registrations_of(queue) + 1))
+        redis.call('HSET', h, channel, registered_again(queue))
     end
     if catch and not (waits and last_of(queue) == catch) then
         redis.call('ZADD', k, redis.call('HINCRBY', n, 'arrivals', 1), channel)
         redis.call('PEXPIRE', k, life)
     end
+end
+
+-- Queues an `end` that the card missed at the end of the channel's retry queue. platform: of the card
+-- h, r: retry queues and their due times. id, raw: of the end. ps, ws, dls, retention: as registry-set has them
+local function queue_missed_end(h, r, channel, platform, id, raw, ps, ws, dls, retention)
+    local queue = redis.call('HGET', h, channel)
+    local isNew = not has_pushes(queue)
+    local now = string.format('%.0f', redis_now())
+    if isNew then
+        queue = header(0, 0, 0, platform)
+    elseif is_full(queue) then
+        queue = make_room(queue, channel, ps, ws, dls, retention)
+        write_entries(now, retention)
+    end
+    -- No push of the queue shows its alert. Those before the end are older, or joined while the token was not known.
+    queue = without_alerts(queue .. raw)
+    queue_late_joiner(ps .. id, ws .. id, h, r, channel, platform, queue, isNew, now, retention)
 end

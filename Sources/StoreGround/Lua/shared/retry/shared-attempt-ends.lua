@@ -13,15 +13,18 @@ end
 
 -- Counts a delivery of a push that was stopped, cancelled or superseded in flight: the token moves from failed, skipped
 -- or superseded to delivered. An `end` closes its name again, unless a newer push was accepted.
-local function delivered_after(p, dl, channel, id, now, isSuperseded)
+-- platform: of the channel, nil if it is not known
+local function delivered_after(p, dl, channel, id, now, platform, isSuperseded)
     local state, stopped, closes, seq, superseded =
         unpack(redis.call('HMGET', p, 'state', 'stopped', 'closes', 'seq', 'superseded'))
     local field = state == 'failed' and stopped and 'failed' or state == 'cancelled' and 'skipped'
     isSuperseded = isSuperseded or state == 'superseded'
     if not field and isSuperseded and tonumber(superseded or 0) > 0 then field = 'superseded' end
     if not field then return end
-    redis.call('HINCRBY', p, field, -1)
-    redis.call('HINCRBY', p, 'delivered', 1)
+    for _, part in ipairs((platform or 0) > 0 and {'', '@' .. platform} or {''}) do
+        redis.call('HINCRBY', p, field .. part, -1)
+        redis.call('HINCRBY', p, 'delivered' .. part, 1)
+    end
     if field == 'failed' and redis.call('EXISTS', dl) == 1 then
         -- A request that was open when its page was settled after the stop has its channel there already.
         redis.call('HDEL', dl .. ':c', channel)
@@ -31,15 +34,17 @@ local function delivered_after(p, dl, channel, id, now, isSuperseded)
 end
 
 -- Finishes the push for the channel. kept: see retry-settle
-local function settle_attempt(name, channel, push, field, reason, kept)
-    local text, platform = id_text(push), string.sub(kept, 2)
+local function settle_attempt(name, channel, queue, push, field, reason, kept)
+    local text, queued = id_text(push), platform_of(queue)
+    local platform = tonumber(string.sub(kept, 2)) or queued
     kept = string.sub(kept, 1, 1)
     local p, dl = name.ps .. text, name.dls .. text
-    if not end_entry(p, name.ws .. text, field, reason) then
-        if field == 'delivered' then delivered_after(p, dl, channel, text, name.now) else keep_stopped(p, dl, channel) end
-        return
+    if not end_entry(p, name.ws .. text, field, reason, queued) then
+        if field ~= 'delivered' then return keep_stopped(p, dl, channel) end
+        return delivered_after(p, dl, channel, text, name.now, platform)
     end
-    if platform ~= '' then count(p, field .. '@' .. platform, 1) end
+    -- The queue is of an operator's retry, which does not know the platform.
+    if queued == 0 and platform > 0 then count(p, field .. '@' .. platform, 1) end
     if kept == '1' then give_up(dl, channel, reason, false) end
     if field == 'expired' then note_expired(dl, 1, name.now, name.retention) end
     if kept == '2' then redis.call('HINCRBY', p, 'stale_tokens', 1) end
@@ -59,14 +64,14 @@ end
 
 -- Notes the pending removal of a token that is dead or whose `end` was delivered, to be counted once it is confirmed. A
 -- final push has counted the token, so only an `end` is noted then, under an id of zeros. reason: nil for an `end`
-local function settle_removal(name, channel, push, token, value, reason)
+local function settle_removal(name, channel, queue, push, token, value, reason)
     local text = id_text(push)
     local w, isOpen = name.ws .. text, is_open(name.ps .. text)
     if isOpen then
-        redis.call('HINCRBY', w, 'wait', -1)
+        count(w, 'wait', -1, platform_of(queue))
         if reason then redis.call('HINCRBY', name.ps .. text, 'e:' .. reason, 1) end
         if note_removal(name, channel, push, token, value) then redis.call('HINCRBY', w, 'owed', 1) end
     elseif not reason and note_removal(name, channel, string.rep('\0', ID_BYTES), token, value) then
-        delivered_after(name.ps .. text, name.dls .. text, channel, text, name.now)
+        delivered_after(name.ps .. text, name.dls .. text, channel, text, name.now, string.byte(value, 2))
     end
 end

@@ -2,6 +2,9 @@
 -- the second if it may supersede the first. name: see shared-attempt-ends
 -- uses attempt-ends
 
+local function is_whole(queue) return has_pushes(queue) and (#queue - QUEUE_HEADER) % ID_BYTES == 0 end
+local function first_of(queue) return push_at(queue, 1) end
+
 -- Where the push that goes out next is in the queue: first, or second if it may supersede the first. Nil: the push does
 -- not go out next, or the queue waits for the removal of a delivered `end`.
 local function place_of(name, queue, push)
@@ -18,7 +21,7 @@ end
 -- Ends the first push, because the one behind it was delivered. Returns the queue, with the attempts of that one.
 local function superseded_first(name, queue)
     local first = id_text(first_of(queue))
-    end_entry(name.ps .. first, name.ws .. first, 'superseded', '')
+    end_entry(name.ps .. first, name.ws .. first, 'superseded', '', platform_of(queue))
     return with_header(without(queue, 1), (read_header(queue)), registrations_of(queue))
 end
 
@@ -29,7 +32,7 @@ local function without_older(name, queue, push)
     while pushes_in(queue) > 1 do
         local older = id_text(push_at(queue, 2))
         if not (newer.event and may_supersede(newer, supersede_fields_of(name.ps .. older))) then break end
-        end_entry(name.ps .. older, name.ws .. older, 'superseded', '')
+        end_entry(name.ps .. older, name.ws .. older, 'superseded', '', platform_of(queue))
         queue = without(queue, 2)
     end
     return queue
@@ -48,14 +51,14 @@ local function settle_next(name, op, channel, push, queue, registrations, a, b, 
         try_again(name, channel, queue, push, a, b, c, d)
     elseif op == 'end' then
         if isSecond then queue = superseded_first(name, queue) end
-        settle_removal(name, channel, push, a, b, nil)
+        settle_removal(name, channel, queue, push, a, b, nil)
         redis.call('HSET', name.h, channel, with_header(queue, false, registrations_of(queue)))
         redis.call('ZREM', name.r, channel)
     else
         if op == 'pop' then
-            settle_attempt(name, channel, push, a, b, c)
+            settle_attempt(name, channel, queue, push, a, b, c)
         else
-            settle_removal(name, channel, push, a, b, c)
+            settle_removal(name, channel, queue, push, a, b, c)
         end
         if isSecond and not isDelivered then
             -- It did not arrive, so the push before it goes out.

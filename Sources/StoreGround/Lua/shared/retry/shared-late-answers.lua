@@ -16,7 +16,7 @@ local function settle_late(name, op, channel, push, queue, registrations, a, b, 
     end
     if op == 'pop' and a == 'delivered' and not has_push(queue, push) then
         local text = id_text(push)
-        delivered_after(name.ps .. text, name.dls .. text, channel, text, name.now, true)
+        delivered_after(name.ps .. text, name.dls .. text, channel, text, name.now, tonumber(string.sub(c, 2)), true)
     end
     if has_pushes(queue) and not end_delivered(queue) then
         redis.call('ZADD', name.r, op == 'again' and a or name.now, channel)

@@ -1,12 +1,14 @@
 -- Fragment for scripts that read or write retry queues. A channel's queue is a header of 3 bytes and the ids of its
--- pushes, 16 bytes each, oldest first. The header is a number (2 bytes) and a count of the channel's registrations (1
--- byte), which tells the sender that the channel has another token than the one it read.
+-- pushes, 16 bytes each, oldest first. The header is a number (2 bytes) and a mark (1 byte).
+-- The lower 6 bits of the mark count the channel's registrations, which tells the sender that the channel has another
+-- token than the one it read. The higher 2 bits are the code of the channel's platform, 0 also if it was not known.
 -- The number says how often the first push was attempted (false: it is an `end` that was delivered and whose removal is
 -- pending), and how many pushes, from the first on, go without their alerts (silent). See also docs/keyspace.md.
 -- uses constants, id
 local QUEUE_HEADER, ID_BYTES = 3, 16
 
-local function header(attempts, registrations, silent)
+-- registrations: the mark of another header of the channel, or 0. platform: for a new queue
+local function header(attempts, registrations, silent, platform)
     local number = attempts
     if silent > 1 then
         number = QUEUE_MORE_LATE + QUEUE_LATE_UNIT * (math.min(silent, QUEUE_MOST) - 2)
@@ -16,7 +18,7 @@ local function header(attempts, registrations, silent)
     elseif silent == 1 then
         number = QUEUE_ONE_LATE + attempts
     end
-    return string.char(math.floor(number / 256), number % 256, registrations % 256)
+    return string.char(math.floor(number / 256), number % 256, registrations + (platform or 0) * 64)
 end
 
 -- Returns attempts or false, and silent.
@@ -27,20 +29,25 @@ local function read_header(queue)
     local silent = math.floor((number - QUEUE_MORE_LATE) / QUEUE_LATE_UNIT) + 2
     return attempts < QUEUE_LATE_UNIT - 1 and attempts, silent <= QUEUE_MOST and silent or 0
 end
+-- The mark. It changes with each registration of the channel, and with nothing else.
 local function registrations_of(queue) return string.byte(queue, 3) end
+local function platform_of(queue) return math.floor(string.byte(queue, 3) / 64) end
 local function with_header(queue, attempts, registrations)
     local _, silent = read_header(queue)
     return header(attempts, registrations, silent) .. string.sub(queue, QUEUE_HEADER + 1)
 end
+-- The queue after one more registration of its channel.
+local function registered_again(queue)
+    local mark = registrations_of(queue)
+    return with_header(queue, (read_header(queue)), mark - mark % 64 + (mark + 1) % 64)
+end
 
 -- Whether the channel has a push in its queue.
 local function has_pushes(queue) return queue and #queue >= QUEUE_HEADER + ID_BYTES end
-local function is_whole(queue) return has_pushes(queue) and (#queue - QUEUE_HEADER) % ID_BYTES == 0 end
 local function is_full(queue) return #queue >= QUEUE_HEADER + ID_BYTES * QUEUE_MOST end
 local function end_delivered(queue) return has_pushes(queue) and not read_header(queue) end
 local function pushes_in(queue) return math.floor((#queue - QUEUE_HEADER) / ID_BYTES) end
 
-local function first_of(queue) return string.sub(queue, QUEUE_HEADER + 1, QUEUE_HEADER + ID_BYTES) end
 local function last_of(queue) return string.sub(queue, -ID_BYTES) end
 -- The push at a position from 1 on.
 local function push_at(queue, position)

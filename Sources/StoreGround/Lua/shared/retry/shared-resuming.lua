@@ -1,5 +1,5 @@
 -- Fragment for dead-retry: the shards of a stopped push go on, and channels of a dead letter wait again.
--- uses constants, queue
+-- uses constants, queue, tally
 
 local function keep_name(n, q, retention)
     for _, key in ipairs({n, q}) do redis.call('PEXPIRE', key, string.format('%d', retention + NAME_SLACK)) end
@@ -34,9 +34,11 @@ local function resume_shards(dl, w)
     return left
 end
 
--- Moves channels from a dead letter to the ends of their retry queues, unless they wait there. Returns how many.
--- found: channel and reason in turns. dl, dlc: the dead letter and its channels. r, h: waiting channels, their queues
-local function queue_again(found, dl, dlc, r, h, raw, now)
+-- Moves channels from a dead letter to the ends of their retry queues, unless they wait there. Returns how many. The
+-- caller writes the counts. A dead letter does not tell a channel's platform, so only a queue may.
+-- found: channel and reason in turns. p, w: the push and its tasks. dl, dlc: the dead letter and its channels.
+-- r, h: waiting channels, their queues
+local function queue_again(found, p, w, dl, dlc, r, h, raw, now)
     local moved = 0
     for i = 1, #found, 2 do
         local channel, reason = found[i], 'r:' .. found[i + 1]
@@ -47,6 +49,8 @@ local function queue_again(found, dl, dlc, r, h, raw, now)
                 redis.call('ZADD', r, now, channel)
             end
             redis.call('HSET', h, channel, queue .. raw)
+            count(p, 'failed', -1, platform_of(queue))
+            count(w, 'wait', 1, platform_of(queue))
             moved = moved + 1
         end
         if redis.call('HDEL', dlc, channel) == 1 and redis.call('HINCRBY', dl, reason, -1) <= 0 then

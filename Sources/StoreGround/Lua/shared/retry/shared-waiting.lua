@@ -18,16 +18,16 @@ end
 -- Leaves the request of a channel open. Returns the channel's queue, which waits for its end.
 local function hold_queue(push, channel, queue, entry)
     -- A stopped push is not in an older queue. Nothing newer may overtake its request, though.
-    if not has_pushes(queue) then queue = header(0, 0, 0) .. push.raw end
+    if not has_pushes(queue) then queue = header(0, 0, 0, entry.platform) .. push.raw end
     local registrations = registrations_of(queue)
     leave_open(push.z, push.r, channel, entry.open, registrations, push.raw, push.time, entry.length, push.retention)
     -- The channel registered another token while the request was out, and needs the push at that token too.
-    return entry.isRotated and with_header(queue, (read_header(queue)), registrations + 1) or queue
+    return entry.isRotated and registered_again(queue) or queue
 end
 
 -- Adds the push to the channels' retry queues. Due times stay: a backoff or Retry-After outlives a superseded push.
--- waiting: of each {channel, attempts, due = nil behind an older push, isCounted = it is counted as a target, open = id
--- of its open request, length = how long that may be open}
+-- waiting: of each {channel, attempts, platform = of the channel, due = nil behind an older push, isCounted = it is
+-- counted as a target, open = id of its open request, length = how long that may be open}
 local function join_queues(push, waiting)
     local channels, caughtUp, queues, dues = {}, {}, {}, {}
     for at, entry in ipairs(waiting) do
@@ -46,22 +46,22 @@ local function join_queues(push, waiting)
         local queue = stored[channel]
         local before = queue
         if has_pushes(queue) and last_of(queue) == push.raw then
-            if entry.isCounted then count(push.p, 'skipped', 1) end
+            if entry.isCounted then count(push.p, 'skipped', 1, entry.platform) end
         else
-            if not entry.isCounted then count(push.p, 'targets', 1) end
+            if not entry.isCounted then count(push.p, 'targets', 1, entry.platform) end
             if push.isStopped then
-                count_stopped(push.p, push.dl, channel, push.state, push.stopReason)
+                count_stopped(push.p, push.dl, channel, push.state, push.stopReason, entry.platform)
             else
-                count(push.w, 'wait', 1)
                 if has_pushes(queue) then
                     queue = with_push(push, channel, queue, attempts)
                 else
-                    queue = header(entry.due and attempts or 0, 0, 0) .. push.raw
+                    queue = header(entry.due and attempts or 0, 0, 0, entry.platform) .. push.raw
                     if not entry.open then
                         dues[#dues + 1] = entry.due or push.now
                         dues[#dues + 1] = channel
                     end
                 end
+                count(push.w, 'wait', 1, platform_of(queue))
             end
         end
         if entry.open then queue = hold_queue(push, channel, queue, entry) end
@@ -81,9 +81,19 @@ end
 -- Notes the page's pending removals in o. They are counted when they are confirmed. removals: field and value in turns
 local function note_removals(push, o, removals)
     if #removals == 0 then return end
-    local added = call_with_list('HSET', o, removals)
-    count(push.w, 'owed', added)
-    -- Another page counted the other tokens as targets, and the catch-up read them again. Each is one target.
-    if added < #removals / 2 then count(push.p, 'targets', added - #removals / 2) end
+    local parts = {}
+    for at = 1, #removals, 2 do
+        -- The platform is behind the kind.
+        local platform = string.byte(removals[at + 1], 2) or 0
+        parts[platform] = parts[platform] or {}
+        table.insert(parts[platform], removals[at])
+        table.insert(parts[platform], removals[at + 1])
+    end
+    for platform, part in pairs(parts) do
+        local added = call_with_list('HSET', o, part)
+        count(push.w, 'owed', added)
+        -- Another page counted the other tokens as targets, and the catch-up read them again. Each is one target.
+        if added < #part / 2 then count(push.p, 'targets', added - #part / 2, platform) end
+    end
     redis.call('PEXPIRE', o, push.retention)
 end

@@ -31,7 +31,7 @@ local function supersede_last(queue, newer, ps, ws)
         end
     end
     local out = id_text(push_at(queue, position))
-    end_entry(ps .. out, ws .. out, 'superseded', '')
+    end_entry(ps .. out, ws .. out, 'superseded', '', platform_of(queue))
     return without(queue, position)
 end
 
@@ -41,7 +41,7 @@ local function make_room(queue, channel, ps, ws, dls, retention)
     for position = may_give_way(queue, 1, ps) and 3 or 2, pushes_in(queue) do
         local old = id_text(push_at(queue, position))
         if supersede_fields_of(ps .. old).event ~= 'end' then
-            if end_entry(ps .. old, ws .. old, 'failed', 'TooManyWaiting') then
+            if end_entry(ps .. old, ws .. old, 'failed', 'TooManyWaiting', platform_of(queue)) then
                 if not givenUp[dls .. old] and redis.call('SADD', dls .. 'unlisted', old) == 1 then
                     redis.call('PEXPIRE', dls .. 'unlisted', retention)
                 end

@@ -30,13 +30,15 @@ local function page_operations(push, n, f, id, list, at)
             removals[#removals + 1] = push.raw .. a
             removals[#removals + 1] = b
         elseif op == 'retry' then
-            waiting[#waiting + 1] = {a, c, due = b, isCounted = true}
-            at = at + 1
-        elseif op == 'open' then
-            waiting[#waiting + 1] = {a, b, due = push.now, isCounted = true, open = c, length = list[at + 4]}
+            waiting[#waiting + 1] = {a, c, platform = tonumber(list[at + 4]), due = b, isCounted = true}
             at = at + 2
+        elseif op == 'open' then
+            waiting[#waiting + 1] = {a, b, platform = tonumber(list[at + 5]), due = push.now, isCounted = true,
+                open = c, length = list[at + 4]}
+            at = at + 3
         elseif op == 'join' then
-            waiting[#waiting + 1] = {a, b}
+            waiting[#waiting + 1] = {a, b, platform = tonumber(c)}
+            at = at + 1
         elseif op == 'caughtUp' or op == 'reached' then
             -- After a repeated last settlement k may be of the next push.
             if redis.call('HGET', n, 'active') == id and redis.call('ZSCORE', push.k, a) == b then
