@@ -109,6 +109,19 @@ import Testing
         #expect(try await kinds(fixture) == ["done"])
     }
 
+    @Test func `a push that its last retry stops is told as failed`() async throws {
+        let fixture = try await start()
+        let id = try await fixture.accepted(Self.name)
+        try await fixture.retry(try await fixture.claimed(Self.name, id), [[1, 1]], due: 5_000)
+        let lease = try await fixture.claimRetries(Self.name)
+        let waiting = try #require(try await fixture.due(lease).first)
+        try await fixture.settle(lease) {
+            $0.finish(waiting, as: .failed, reason: "TopicDisallowed", isGivenUp: true)
+            $0.stop(id, reason: "TopicDisallowed")
+        }
+        #expect(try await kinds(fixture) == ["failed"])
+    }
+
     @Test func `pruned tokens are one event a push, when they are confirmed`() async throws {
         let fixture = try await start()
         try await fixture.track(Self.name, count: 2)

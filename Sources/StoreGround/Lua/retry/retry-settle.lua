@@ -48,13 +48,14 @@ while i <= #ARGV do
     if op == 'keep' or op == 'stop' then
         local text = id_text(channel)
         local p, w = ps .. text, ws .. text
-        if is_open(p) then
-            redis.call('HINCRBY', w, 'wait', op == 'keep' and 1 or -1)
-            if op == 'stop' then
-                write_entries(now, retention)
-                stop_early(p, w, dls .. text, push, now, retention)
-                finish(p, w, now)
-            end
+        if op == 'keep' then
+            if is_open(p) then redis.call('HINCRBY', w, 'wait', 1) end
+        elseif is_open(p) then
+            -- Before the entry of 'keep' ends, so that these counts finish nothing.
+            write_entries(now, retention)
+            redis.call('HINCRBY', w, 'wait', -1)
+            stop_early(p, w, dls .. text, push, now, retention)
+            finish(p, w, now)
         end
     elseif op == 'lapse' then
         lapse(name, channel)
