@@ -35,20 +35,25 @@ struct RenderedPush: Sendable {
 
     /// Sends each entry of a page to its platform, to all platforms at once.
     /// - Parameters:
+    ///   - refused: platforms that refuse the push, and why; nothing is sent to them
     ///   - trace: keeps the exchanges of the entry with the route `traced`
     ///   - handover: lets the page come back early, if it is on one platform
     /// - Returns: the plan with the page's outcome, and a part for each platform of the page
     func send(
-        _ page: TokenPage, trace: ExchangeRecorder?, while permission: any SendPermission, _ handover: Handover
+        _ page: TokenPage, refused: [Platform: String] = [:], trace: ExchangeRecorder?,
+        while permission: any SendPermission, _ handover: Handover
     ) async -> (PagePlan, [PagePart]) {
         let platforms = page.platforms
         @Sendable func send(
             _ platform: Platform, of several: Bool, _ permission: any SendPermission
         ) async -> (PagePlan, PagePart) {
             let form = forms.first { $0.sender.platform == platform }
-            guard let form, form.refusal == nil else {
-                let refused = page.entries.indices.filter { page.entries[$0].platform == platform }
-                let part = PagePart(platform: platform, refusal: (refused, form?.refusal ?? Self.noSender))
+            let stop = refused[platform]
+            guard let form, form.refusal == nil, stop == nil else {
+                let indices = page.entries.indices.filter { page.entries[$0].platform == platform }
+                let part = PagePart(
+                    platform: platform, refusal: (indices, stop ?? form?.refusal ?? Self.noSender),
+                    isStopped: stop != nil)
                 return (PagePlan(page, on: platform), part)
             }
             var push = form.push
@@ -114,4 +119,6 @@ struct PagePart: Sendable {
     var outcome = PageOutcome()
     /// The entries' indices, and why nothing was sent to them. Nil: they were sent.
     var refusal: (indices: [Int], reason: String)?
+    /// The platform refused the push before, in the answer to another entry.
+    var isStopped = false
 }

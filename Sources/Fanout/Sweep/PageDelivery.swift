@@ -94,6 +94,7 @@ struct PageDelivery: PageOwner {
         let details = PageDetails(
             record: record, firstSize: firstSize, notes: notes, trace: record.isTraced ? ExchangeRecorder() : nil,
             spanStart: context.spanStart(record), isRetry: channel != nil)
+        let refusals = record.isForSeveral ? state.values.refusals[record.id] ?? [:] : [:]
         context.metrics.pageBegan(app.key)
         var permission = held.permission(until: time)
         if app.senders.contains(where: \.platform.countsApart) {
@@ -104,7 +105,8 @@ struct PageDelivery: PageOwner {
             }
         }
         let (sent, parts) = await push.send(
-            page, trace: details.trace, while: permission, Handover { place.nearlyDone() })
+            page, refused: record.refusals.merging(refusals) { first, _ in first }, trace: details.trace,
+            while: permission, Handover { place.nearlyDone() })
         context.metrics.pageEnded(app.key)
         if !sent.found.isEmpty {
             // If this write is lost, the next send finds out again.

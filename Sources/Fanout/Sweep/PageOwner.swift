@@ -82,13 +82,17 @@ extension PageOwner {
         context.addPageSpan(
             answered.isLate ? "late" : details.isRetry ? "retry" : "page", app.key, record, from: details.spanStart,
             tokens: page.count, report)
-        for (part, report) in zip(answered.parts, reports) {
+        // A platform that refused the push before was not asked again.
+        for (part, report) in zip(answered.parts, reports) where !part.isStopped {
             // A part that was refused as a whole is one refusal: its other requests did not leave this machine.
             // Requests with late answers did.
             let refusal = report.halt.map { [$0.reason: 1] } ?? [:]
             context.metrics.rejected(
                 AppPlatform(app.key, part.platform), report.isUnsent && !answered.isLate ? refusal : report.errors,
                 app.sender(part.platform)?.reasons)
+        }
+        if record.isForSeveral, !report.refusals.isEmpty {
+            state.change { $0.refuse(record.id, report.refusals) }
         }
         if record.event == .start {
             _ = await attempt { () async throws(StoreError) in

@@ -37,6 +37,8 @@ struct PageReport {
     private(set) var errors: [String: Int] = [:]
     /// The reason to stop the push early.
     private(set) var stop: String?
+    /// The same by platform. A push for several stops early only if all of them give a reason.
+    private(set) var refusals: [Platform: String] = [:]
     /// The reason to halt the app: APNs refuses its credentials, or its server cannot be reached.
     private(set) var halt: Halt?
     /// Counts of the answers for the prune guard.
@@ -52,6 +54,7 @@ struct PageReport {
     private var isAnswered = false
 
     /// - Parameters:
+    ///   - platform: of the entries with outcomes
     ///   - page: its entries have the routes of their outcomes. If the app's other environment refuses the credentials
     ///     or the topic, or cannot be reached, the app and the push go on, and these tokens are tried again.
     ///   - now: epoch ms
@@ -61,8 +64,9 @@ struct PageReport {
     ///   - pause: gives the time for which the circuit stays open after a halting answer
     ///   - random: gives random numbers in 0 ..< 1 for the backoff
     init(
-        _ page: TokenPage, _ outcome: PageOutcome, now: Int64, deadline: Int64, triesOnce: Bool, backoff: RetryPolicy,
-        attributesType: String? = nil, pause: (Halt) -> Duration, random: () -> Double
+        _ page: TokenPage, _ outcome: PageOutcome, on platform: Platform = .ios, now: Int64, deadline: Int64,
+        triesOnce: Bool, backoff: RetryPolicy, attributesType: String? = nil, pause: (Halt) -> Duration,
+        random: () -> Double
     ) {
         open = outcome.open
         delivered = outcome.accepted
@@ -94,6 +98,7 @@ struct PageReport {
                 add(index, decision, reason, attempt)
             }
         }
+        refusals[platform] = stop
         verdicts += TokenVerdictCounts(answers: delivered)
         isUnsent = unsent > 0 && unsent == delivered + exceptions.count + open.count
         // APNs answered other requests, so only one connection of several failed. Its tokens wait, and the app goes on.
@@ -101,9 +106,10 @@ struct PageReport {
     }
 
     /// Entries that nothing was sent to, all for the same reason.
-    init(refused indices: [Int], _ reason: String) {
+    /// - Parameter isGivenUp: they are kept as dead letters
+    init(refused indices: [Int], _ reason: String, isGivenUp: Bool) {
         open = []
-        exceptions = indices.map { Exception(index: $0, decision: .failed, reason: reason) }
+        exceptions = indices.map { Exception(index: $0, decision: .failed, reason: reason, isGivenUp: isGivenUp) }
         errors = [reason: indices.count]
     }
 
@@ -116,6 +122,7 @@ struct PageReport {
         duplicatesPossible += other.duplicatesPossible
         errors.merge(other.errors, uniquingKeysWith: +)
         (stop, halt) = (stop ?? other.stop, halt ?? other.halt)
+        refusals.merge(other.refusals) { first, _ in first }
         isUnsent = isUnsent && other.isUnsent
     }
 
@@ -258,11 +265,13 @@ struct Attempt {
 extension WorkerContext {
     /// The decision for each token that was answered. Counts the verdicts for the prune guard.
     func report(_ part: PagePart, _ page: TokenPage, _ app: AppKey, _ record: PushRecord) -> PageReport {
-        if let (indices, reason) = part.refusal { return PageReport(refused: indices, reason) }
+        if let (indices, reason) = part.refusal {
+            return PageReport(refused: indices, reason, isGivenUp: part.isStopped && record.expiry != 0)
+        }
         let key = AppPlatform(app, part.platform)
         let report = PageReport(
-            page, part.outcome, now: store.time.now(), deadline: record.deadline, triesOnce: record.expiry == 0,
-            backoff: options.retries,
+            page, part.outcome, on: part.platform, now: store.time.now(), deadline: record.deadline,
+            triesOnce: record.expiry == 0, backoff: options.retries,
             attributesType: record.event == .start ? record.attributesType ?? "" : nil,
             pause: { circuits.nextPause(key, $0) }, random: { Double.random(in: 0..<1) })
         verdictLog.note(key, report.verdicts, now: store.time.now())

@@ -44,7 +44,7 @@ enum PageSettlement {
             return Facts(
                 work: page.work,
                 expired: page.expired > 0 ? [push: page.expiredByPlatform] : [:],
-                givenUp: page.givesUp || page.stop != nil ? [push] : [],
+                givenUp: page.givesUp || page.mayStop ? [push] : [],
                 removals: page.removals.map { PendingRemoval(push: push, removal: $0) },
                 ends: RetrySettlement(ended: page.removals, of: push))
         case .retries(let page, _), .late(let page, _):

@@ -32,6 +32,8 @@ final class RunState: Sendable {
         var inPages: Set<[UInt8]> = []
         /// The pushes of which this run delivered a token.
         var reached: Set<PushID> = []
+        /// The platforms that refuse a push for several, and why, as far as this run knows.
+        var refusals: [PushID: [Platform: String]] = [:]
         /// The pushes of pages that were sent and not settled.
         var unsettled: Set<PushID> = []
 
@@ -49,6 +51,11 @@ final class RunState: Sendable {
             self.expired.merge(expired) { $0.merging($1, uniquingKeysWith: +) }
             if let unswept = answer.leftovers?.unswept { othersWait = unswept > 1 }
             if answer.endsLease { leftovers = answer.leftovers } else if answer.isStopped { isStopped = true }
+        }
+
+        /// Notes the platforms that refuse a push, so that the run sends it no more pages.
+        mutating func refuse(_ push: PushID, _ found: [Platform: String]) {
+            refusals[push, default: [:]].merge(found) { first, _ in first }
         }
 
         /// Notes that a page of the push was delivered.

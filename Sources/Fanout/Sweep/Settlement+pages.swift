@@ -11,7 +11,12 @@ extension Settlement {
         let (report, record) = (sent.report, sent.record)
         count(page)
         (retries, duplicatesPossible) = (report.retries, report.duplicatesPossible)
-        (errors, stop) = (report.errors, report.stop)
+        errors = report.errors
+        if record.isForSeveral {
+            for (platform, reason) in report.refusals { refuse(record, on: platform, reason: reason) }
+        } else {
+            stop = report.stop
+        }
         for exception in report.exceptions {
             switch exception.decision {
             case .failed:
@@ -98,7 +103,11 @@ extension RetrySettlement {
                     mayBeDuplicate: exception.mayBeDuplicate)
             }
         }
-        if let stop = report.stop, let push = waiting.first?.push { self.stop(push, reason: stop) }
+        if sent.record.isForSeveral {
+            for (platform, reason) in report.refusals { refuse(sent.record, on: platform, reason: reason) }
+        } else if let stop = report.stop {
+            self.stop(sent.record.id, reason: stop)
+        }
         for request in sent.requests { leaveOpen(request) }
     }
 }

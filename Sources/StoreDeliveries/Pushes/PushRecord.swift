@@ -53,6 +53,8 @@ public struct PushRecord: Sendable {
     public var sweptNotes: Int?
     /// A record beside the push says which channel's exchanges with APNs are kept.
     public var isTraced = false
+    /// For a push for several platforms: those that refuse it, and why. Nothing more of it is sent to them.
+    public var refusals: [Platform: String] = [:]
     /// The span that accepted it, as a `traceparent`. Nil: its trace is not sampled.
     public var traceparent: String?
     public var isAutomatic: Bool { cutoff != nil }
@@ -91,6 +93,10 @@ public struct PushRecord: Sendable {
     /// The platforms whose devices the push is for.
     var platforms: [Platform] { android.map { $0.isAlone ? [.android] : [.ios, .android] } ?? [.ios] }
     public var isForSeveral: Bool { platforms.count > 1 }
+    /// The codes of its other platforms, as scripts read them.
+    func otherPlatforms(than platform: Platform) -> String {
+        platforms.filter { $0 != platform }.map { "\($0.code)" }.joined(separator: " ")
+    }
     /// Whether the push has a content for devices on the platform.
     public func isFor(_ platform: Platform) -> Bool {
         platform == .android ? android != nil : android?.isAlone != true
@@ -148,6 +154,9 @@ extension PushRecord {
         cutoff = fields.number("cutoff").map { Int64($0) }
         shown = fields.bytes("shown").map { PushContent(stored: $0).payload }
         inputChannel = fields.text("input").flatMap { try? BroadcastChannelID($0) }
+        if isForSeveral {
+            for platform in platforms { refusals[platform] = fields.text("stopped@\(platform.code)") }
+        }
     }
 }
 

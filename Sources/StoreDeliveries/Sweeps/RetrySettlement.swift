@@ -15,7 +15,8 @@ public struct RetrySettlement: Sendable {
     private typealias Operation = (push: PushID, arguments: [RedisArgument])
     private var operations: [Operation] = []
     private var ends: [Operation] = []
-    private var stops: [(push: PushID, reason: String)] = []
+    /// A stop without a reason is for a push that platforms refuse, and acts if all of its platforms do.
+    private var stops: [(push: PushID, reason: String, refusals: [RedisArgument])] = []
 
     public init() {}
 
@@ -55,11 +56,12 @@ public struct RetrySettlement: Sendable {
         let stopped = Set(stops.map(\.push))
         let others = operations.filter { !stopped.contains($0.push) }
         var parts = others.isEmpty && !stops.isEmpty ? [] : inParts(others)
-        for (push, reason) in stops {
+        for (push, reason, refusals) in stops {
             let id = RedisArgument.bytes(push.uuid.bytes)
             var own = inParts(operations.filter { $0.push == push })
             let last = own.popLast() ?? []
-            parts += own + [["keep", id] + last + ["stop", id, .string(reason)]]
+            let kept: [RedisArgument] = ["keep", id] + last + refusals
+            parts += own + [kept + ["stop", id, .string(reason)]]
         }
         return parts
     }
@@ -118,7 +120,18 @@ public struct RetrySettlement: Sendable {
     /// Stops a push early. Nothing of it is sent any more.
     public mutating func stop(_ push: PushID, reason: String) {
         givenUp.insert(push)
-        if !stops.contains(where: { $0.push == push }) { stops.append((push, reason)) }
+        if !stops.contains(where: { $0.push == push }) { stops.append((push, reason, [])) }
+    }
+
+    /// A platform refuses a push, which is for several. It stops early once all of them do.
+    public mutating func refuse(_ push: PushRecord, on platform: Platform, reason: String) {
+        stop(push.id, reason: "")
+        for index in stops.indices where stops[index].push == push.id {
+            stops[index].refusals += [
+                "refuse", .bytes(push.id.uuid.bytes), .int(platform.code), .string(reason),
+                .string(push.otherPlatforms(than: platform)),
+            ]
+        }
     }
 
     /// An open request of the channel may be over.

@@ -27,6 +27,10 @@ public struct Settlement: Sendable {
     public var errors: [String: Int] = [:]
     /// Stops the push early, for this reason.
     public var stop: String?
+    /// A platform refuses the push.
+    private var isRefused = false
+    /// Whether the push may be stopped early.
+    public var mayStop: Bool { stop != nil || isRefused }
     /// The push was stopped. The rest of the shard is not read, and its position is kept for an operator.
     public var abandonsRest = false
     private var keepsChannels = false
@@ -63,6 +67,14 @@ public struct Settlement: Sendable {
     public mutating func giveUp(_ channel: some Collection<UInt8>, reason: String) {
         operations += ["dead", .bytes(Array(channel)), .string(reason)]
         keepsChannels = true
+    }
+
+    /// A platform refuses the push, which is for several. It stops early once all of them do.
+    public mutating func refuse(_ push: PushRecord, on platform: Platform, reason: String) {
+        operations += [
+            "refuse", .int(platform.code), .string(reason), .string(push.otherPlatforms(than: platform)),
+        ]
+        isRefused = true
     }
 
     /// A channel of the page that is tried again at `due` (epoch ms). The caller counts it in `retries`.

@@ -9,7 +9,8 @@
 -- keys bt, v: broadcast queue, zset by sequence number; states by audience, hash
 -- arguments id, raw: push id as text and as 16 bytes
 -- arguments deadline, retention: of the push, ms
--- argument step: 'look', 'resume' (a push that was stopped) or 'take'
+-- argument step: 'look', 'resume' (a push that was stopped) or 'take'. 'look' lets platforms that refused the push have
+--   it again.
 -- arguments cursor, pageSize: for 'take': cursor in dl:c, at first 0; about how many channels
 -- Returns {'none'}: there is no dead letter.
 --   {'expired'}: the deadline is past, or everything in the dead letter has expired.
@@ -38,6 +39,7 @@ if step == 'look' then
     -- A broadcast and a token expire shortly before the deadline if no attempt is left. Their dead letter stays.
     local hasExpired = redis.call('HLEN', dlc) == 0 and redis.call('HEXISTS', dl, 'r:Expired') == 1
     if hasExpired and not resumes then return {'expired'} end
+    redis.call('HDEL', p, 'stopped@0', 'stopped@1', 'stopped@2', 'stopped@3')
     return {resumes and 'resumes' or 'takes'}
 end
 

@@ -1,7 +1,7 @@
 -- Settles attempts at waiting channels. An operation acts once: only while its push goes out next, with the attempts
 -- seen, or only while its request is open. The push that goes out next is the first of the channel's queue, or the second
 -- if it may supersede the first.
--- uses time, lease, late-answers
+-- uses time, lease, late-answers, refusal
 -- keys l, r, h, o: the name's leases, hash; waiting channels, zset by due time (ms); their retry queues, hash; pending
 --   removals, hash
 -- key z: open requests, hash
@@ -21,7 +21,8 @@
 --   'open' channel push seen id length attempts: the request is open for at most `length` ms. The answer comes late.
 --   'lapse' channel: its open request ends, if its time is over: nobody will tell what became of it.
 --   'keep' push: the operations that follow do not finish the push, because 'stop' comes after them.
---   'stop' push reason: stops a push early, after 'keep'.
+--   'refuse' push platform reason others: a platform refuses the push, as task-settle says, between 'keep' and 'stop'.
+--   'stop' push reason: stops a push early, after 'keep'. reason '': only if all of its platforms refuse it.
 --   'void' channel: removes a retry queue that cannot be read.
 --   push: 16 bytes. seen: the queue's header when the token was looked up. If another token was registered since, the
 --     push stays first for it, unless it expired or is a start, whose card has the other token.
@@ -38,24 +39,31 @@ if not isLate then
 end
 local name = {r = r, h = h, o = o, z = z, ps = ps, ws = ws, dls = dls, now = now, time = time, retention = retention}
 
-local size = {pop = 7, again = 8, remove = 7, ['end'] = 6, open = 7, lapse = 2, keep = 2, stop = 3, void = 2}
-local i = rest
+local size = {pop = 7, again = 8, remove = 7, ['end'] = 6, open = 7, lapse = 2, keep = 2, refuse = 5, stop = 3,
+    void = 2}
+local i, refusal = rest, nil
 while i <= #ARGV do
     local op, channel, push, seen, a, b, c = unpack(ARGV, i, i + 6)
     local d = ARGV[i + 7]
     if not size[op] then return redis.error_reply('ERR retry-settle: unknown operation') end
     i = i + size[op]
-    if op == 'keep' or op == 'stop' then
+    if op == 'keep' or op == 'refuse' or op == 'stop' then
         local text = id_text(channel)
         local p, w = ps .. text, ws .. text
-        if op == 'keep' then
-            if is_open(p) then redis.call('HINCRBY', w, 'wait', 1) end
-        elseif is_open(p) then
+        if not is_open(p) then
+            refusal = nil
+        elseif op == 'keep' then
+            redis.call('HINCRBY', w, 'wait', 1)
+        elseif op == 'refuse' then
+            refusal = refuse(p, push, seen, a) and seen or refusal
+        else
             -- Before the entry of 'keep' ends, so that these counts finish nothing.
             write_entries(now, retention)
             redis.call('HINCRBY', w, 'wait', -1)
-            stop_early(p, w, dls .. text, push, now, retention)
+            local reason = push ~= '' and push or refusal
+            if reason then stop_early(p, w, dls .. text, reason, now, retention) end
             finish(p, w, now)
+            refusal = nil
         end
     elseif op == 'lapse' then
         lapse(name, channel)

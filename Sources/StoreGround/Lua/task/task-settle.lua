@@ -19,12 +19,13 @@
 --   'dead' channel reason: a token of the page is given up. 'add' counts it.
 --   'add' field n: adds n to a counter of the push, for tokens that this page read.
 --   'remove' channel-and-token value: a pending removal, counted when it is confirmed.
---   'retry' channel due attempts platform: a token of the page that is tried again at due (ms). 'add' counts it as
---     read. platform: its code, also below.
+--   'retry' channel due attempts platform: a token of the page, tried again at due (ms). 'add' counts it as read.
 --   'open' channel attempts id length platform: a token of the page whose request is open for at most `length` ms.
 --     'add' counts it as read. Only in the call that settles the page: the answer may come right after it.
 --   'join' channel attempts platform: the channel waits for an older push, so this push joins its retry queue and is
 --     counted here. If it supersedes a push there, it inherits that push's attempts, but not more than this number.
+--   'refuse' platform reason others: a platform refuses the push, which is for other platforms too. If all refuse it,
+--     it stops early. platform, others: codes, with blanks between them
 --   'caughtUp' channel arrival: the catch-up has handled the channel, unless it registered once more.
 --   'reached' channel arrival: the same, and the channel has the push, so it is no late joiner.
 -- Returns {'stale'}: another worker has the lease. Nothing was written.
@@ -92,9 +93,9 @@ join_queues(push, waiting)
 note_removals(push, o, removals)
 write_entries(now, retention)
 
-if stop ~= '' and not push.isStopped then
+if (stop ~= '' or push.refusal) and not push.isStopped then
     state, push.isStopped = 'failed', true
-    stop_early(p, w, dl, stop, now, retention)
+    stop_early(p, w, dl, push.refusal or stop, now, retention)
 end
 -- Keep where the shard stopped, so that dead-retry can resume it.
 if abandons == '1' and state == 'failed' and not wasFinished and redis.call('EXISTS', dl) == 1 then

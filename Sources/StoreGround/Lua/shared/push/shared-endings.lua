@@ -32,14 +32,20 @@ local finalPushes = {}
 
 -- Finishes a push once its sweep is finished and no retry, removal or broadcast (`bc`) of it is pending. Returns its
 -- state. An `end` that reached no device closes its name (`closes`: key of the name's meta) no more, and what a push
--- superseded comes back if the push does not stand.
+-- superseded comes back if the push does not stand. A push that one of its platforms refused (`stopped@0`, `stopped@1`)
+-- and that reached nobody on the others ends as if it was stopped.
 local function finish(p, w, now)
-    local state, expanded, targets, expired, closes, tell =
-        unpack(redis.call('HMGET', p, 'state', 'expanded', 'targets', 'expired', 'closes', 'tell'))
+    local state, expanded, targets, expired, closes, tell, refusal, another = unpack(redis.call('HMGET', p, 'state',
+        'expanded', 'targets', 'expired', 'closes', 'tell', 'stopped@0', 'stopped@1'))
+    refusal = refusal or another
     local waiting, removals, broadcast = unpack(redis.call('HMGET', w, 'wait', 'owed', 'bc'))
     if expanded ~= '1' or tonumber(waiting or 0) > 0 or tonumber(removals or 0) > 0 or broadcast then return state end
     if state == 'queued' or state == 'sending' then
         state = expired and expired == targets and 'expired' or 'done'
+        if refusal and reached_nobody(p, state) then
+            state = 'failed'
+            redis.call('HSET', p, 'stopped', refusal)
+        end
         redis.call('HSET', p, 'state', state, 'finished', now)
         finalPushes[#finalPushes + 1] = string.sub(p, -36)
     end

@@ -1,5 +1,5 @@
 -- Fragment for task-settle: the operations of a page, see there. push: see shared-waiting
--- uses lone, waiting
+-- uses lone, waiting, refusal
 
 -- Settles a lone push whose only page is settled, and that needs a hash of its own. life, tell: as pack_kept says.
 -- counts: from `at` on, `add`, a field of the ledger and its number, in turns
@@ -14,7 +14,8 @@ local function settle_lone(n, p, lone, life, tell, finished, counts, at)
 end
 
 -- Applies the operations of `list` from `at` on, in a script that writes its counts afterwards. Returns the channels that
--- wait, as join_queues wants them, and fields and values of pending removals. Nil: an operation is unknown.
+-- wait, as join_queues wants them, and fields and values of pending removals. Nil: an operation is unknown. Sets
+-- `refusal` of the push to the reason of the last platform, once all of them refuse it.
 -- n: name meta. f: late joiners. id: of the push
 local function page_operations(push, n, f, id, list, at)
     local waiting, removals = {}, {}
@@ -38,6 +39,9 @@ local function page_operations(push, n, f, id, list, at)
             at = at + 3
         elseif op == 'join' then
             waiting[#waiting + 1] = {a, b, platform = tonumber(c)}
+            at = at + 1
+        elseif op == 'refuse' then
+            if refuse(push.p, a, b, c) then push.refusal = b end
             at = at + 1
         elseif op == 'caughtUp' or op == 'reached' then
             -- After a repeated last settlement k may be of the next push.
