@@ -47,7 +47,8 @@ final class AppCircuits: Sendable {
         switch halt.cause {
         case .credentials: Backoff(first: .seconds(15), cap: .seconds(60)).pause(after: inARow + 1)
         case .unreachable: Backoff(first: .seconds(1), cap: .seconds(30)).pause(after: inARow + 1)
-        case .busy: .seconds(halt.retryAfter ?? 60)
+        // At least a second: `Retry-After` may be 0, or a date in the past, and the work would come back at once.
+        case .busy: .seconds(max(1, halt.retryAfter ?? 60))
         }
     }
 

@@ -34,6 +34,19 @@ import Testing
         #expect(AppCircuits.pause(busy, inARow: 1_000) == .seconds(7) && busy.cause.alarm == nil)
     }
 
+    @Test func `a busy platform that names no time, or one that is over, gets a pause all the same`() {
+        func pause(_ retryAfter: Int?) -> Duration {
+            AppCircuits.pause(Halt(cause: .busy, reason: "QUOTA_EXCEEDED", retryAfter: retryAfter), inARow: 0)
+        }
+        // `Retry-After: 0`, and a date in the past, which counts as 0.
+        #expect(pause(0) == .seconds(1))
+        #expect(pause(1) == .seconds(1))
+        #expect(pause(nil) == .seconds(60))
+        let circuits = AppCircuits()
+        #expect(circuits.open(app, Halt(cause: .busy, reason: "QUOTA_EXCEEDED", retryAfter: 0), now: 0))
+        #expect(circuits.pause(of: app, now: 0) == .seconds(1), "work that is added again at once waits")
+    }
+
     @Test func `one entry at a time passes a half open circuit`() {
         let circuits = AppCircuits()
         _ = circuits.open(app, halt, now: 0)
