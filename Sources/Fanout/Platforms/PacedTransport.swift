@@ -7,8 +7,9 @@ public import Store
 public struct PacedTransport: PushTransport {
     /// The most entries of a turn. At the lowest rate of FCM they take a second and a half.
     private static let slice = 250
-    /// A slice asks again for a turn that is later, so that the queue of turns stays short and a small push has one
-    /// soon.
+    /// A slice asks again for a turn that is later than `near`, so that the queue of turns stays short. A small push,
+    /// which takes a turn up to `far`, soon has its own. A slice that has waited for `far` has a part of the rate to
+    /// itself, because many small pushes would keep the queue longer than `near` (`PageDelivery`).
     private static let (near, far): (Duration, Duration) = (.milliseconds(250), .seconds(2))
     /// How long a waiting slice sleeps before it looks whether it may still be sent.
     private static let look: Duration = .milliseconds(100)
@@ -58,15 +59,20 @@ public struct PacedTransport: PushTransport {
 
     /// - Returns: why nothing may be sent; nil once the turn is there
     private func awaitTurn(_ entries: Int, while permission: any SendPermission) async -> NoAnswer.Cause? {
+        let isSmall = entries <= Self.slice / 2
+        var waited: Duration = .zero
         while permission.holds {
             let mayWait = permission.mayWait
-            let horizon = mayWait && entries <= Self.slice / 2 ? Self.far : Self.near
+            let horizon = mayWait && isSmall ? Self.far : Self.near
+            // Longer than the horizon of small slices, so that these cannot take it.
+            let reserve = !isSmall && waited >= Self.far ? Self.far + Self.near : .zero
             // Without Redis the sender soon loses its lease, which ends the wait.
-            let turn = try? await turns.take(key, tokens: entries, pace, horizon: horizon)
+            let turn = try? await turns.take(key, tokens: entries, pace, horizon: horizon, reserve: reserve)
             let isTaken = turn?.isTaken ?? false
             if let turn, !turn.isTaken, !mayWait { return .paced }
             var rest =
                 isTaken ? turn?.wait ?? .zero : min(max((turn?.wait ?? .zero) - horizon, Self.look), .seconds(1))
+            waited += rest
             while rest > .zero, permission.holds {
                 try? await Task.sleep(for: min(rest, Self.look))
                 rest -= Self.look

@@ -51,14 +51,14 @@ public struct DeliveryRates: Sendable {
             tokens, rate, nil, horizon: horizon, reserve: reserve)
     }
 
-    /// Takes a turn at a platform, for all of the app's pushes.
+    /// Takes a turn at a platform, for all of the app's pushes. `reserve` is as above.
     public func take(
-        _ key: AppPlatform, tokens: Int, _ pace: PlatformPace, horizon: Duration
+        _ key: AppPlatform, tokens: Int, _ pace: PlatformPace, horizon: Duration, reserve: Duration = .zero
     ) async throws(StoreError) -> (isTaken: Bool, wait: Duration) {
         let turn = keys.deliveryTurn(key)
         return try await take(
             ["appTurn": turn, "pushTurn": turn, "reserveTurn": keys.reservedTurn(key)], tokens,
-            DeliveryRate(ofApp: pace.perSecond, ofPush: 0), pace, horizon: horizon, reserve: .zero)
+            DeliveryRate(ofApp: pace.perSecond, ofPush: 0), pace, horizon: horizon, reserve: reserve)
     }
 
     private func take(

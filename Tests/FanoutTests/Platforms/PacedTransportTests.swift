@@ -59,6 +59,21 @@ import Testing
         #expect(try await wait(rest: .milliseconds(100)) > .milliseconds(20))
     }
 
+    @Test func `a slice that has waited long has a part of the rate to itself, also while it rises`() async throws {
+        let (turns, server) = try await turns()
+        defer { server.stop() }
+        let pace = PlatformPace(perSecond: 10_000, rise: .seconds(60), rest: Self.rest)
+        // Small pushes have filled the queue of turns.
+        _ = try await turns.take(key, tokens: 1_000, pace, horizon: .zero)
+        let hour = Duration.seconds(3_600)
+        #expect(try await !turns.take(key, tokens: 1_000, pace, horizon: .zero).isTaken)
+        #expect(try await turns.take(key, tokens: 1_000, pace, horizon: .zero, reserve: hour).isTaken)
+        // The reserve is a quarter of the rate as it is now, a tenth of the whole: four seconds for these tokens. Of
+        // the whole rate it would be 0.4.
+        try await Task.sleep(for: .milliseconds(500))
+        #expect(try await !turns.take(key, tokens: 1, pace, horizon: .zero, reserve: hour).isTaken)
+    }
+
     /// Accepts everything, and keeps the sizes of the pages.
     private final class Counting: PushTransport {
         private let sizes = Mutex<[Int]>([])
@@ -97,5 +112,36 @@ import Testing
         let refused = await transport.send(page(600), push, while: Permission(holds: false))
         #expect(refused.accepted == 0 && refused.exceptions.map(\.index) == Array(0..<600))
         #expect(inner.pages.count == 5)
+    }
+
+    /// Ends when it is told to, or after a minute.
+    private final class Limited: SendPermission {
+        private let end = Mutex(ContinuousClock.now + .seconds(60))
+        var holds: Bool { end.withLock { ContinuousClock.now < $0 } }
+        func finish() { end.withLock { $0 = ContinuousClock.now } }
+    }
+
+    @Test(.timeLimit(.minutes(3))) func `a hundred small senders do not starve a page of a thousand`() async throws {
+        let (turns, server) = try await turns()
+        defer { server.stop() }
+        let inner = Counting()
+        // The small pages take more than two seconds together, so their turns reach as far as they may. The rise is
+        // over at once.
+        let pace = PlatformPace(perSecond: 2_000, rise: .milliseconds(1), rest: Self.rest)
+        let transport = PacedTransport(inner, key, pace, turns)
+        let push = PreparedPush(path: .shared("/"), fields: [], body: .shared([]))
+        let permission = Limited()
+        try await withThrowingDiscardingTaskGroup { group in
+            for _ in 0..<100 {
+                group.addTask {
+                    while permission.holds { _ = await transport.send(page(50), push, while: permission) }
+                }
+            }
+            try await eventually("the small pages are under way") { inner.pages.count > 20 }
+            #expect(await transport.send(page(1_000), push, while: permission).accepted == 1_000)
+            permission.finish()
+        }
+        let small = inner.pages.filter { $0 == 50 }
+        #expect(small.count > 200, "the small ones have most of the rate")
     }
 }

@@ -2,7 +2,7 @@
 -- uses time, since
 -- keys appTurn, pushTurn: when the next tokens may go, µs since 1970, a point, and how far ahead that was when it was
 --   stored, µs; for a rate that rises also a point, and when it began to, µs; absent = now
--- key reserveTurn: the same of the turns that only pages have that waited long: a quarter of the app's rate
+-- key reserveTurn: the same of the turns that only pages have that waited long: a quarter of the app's present rate
 -- argument tokens: how many the caller sends in its turn
 -- arguments ofApp, ofPush: tokens a second; 0 = no limit
 -- argument rise: ms in which the app's rate rises from a sixtieth to the whole after a rest; 0: it is always the whole
@@ -30,16 +30,12 @@ end
 local forApp, began = turn(appTurn, ofApp)
 local forPush = turn(pushTurn, ofPush)
 local wait = math.ceil((math.max(forApp, forPush) - now) / 1000)
+if rise > 0 then ofApp = ofApp * math.min(1, math.max(1 / 60, (forApp - began) / rise)) end
 if wait > tonumber(horizon) then
     local reserved = turn(reserveTurn, ofApp)
     if wait > tonumber(reserve) or reserved > now then return {0, wait} end
     take(reserveTurn, ofApp / 4, now)
 end
-if rise > 0 then
-    local share = math.min(1, math.max(1 / 60, (forApp - began) / rise))
-    take(appTurn, ofApp * share, forApp, began)
-else
-    take(appTurn, ofApp, forApp)
-end
+take(appTurn, ofApp, forApp, rise > 0 and began)
 take(pushTurn, ofPush, forPush)
 return {1, wait}
