@@ -64,11 +64,10 @@ struct ServedApp {
 
     private func fcm() throws -> FCMSender {
         var client = try WorkCommand.fcmConfiguration(app, settings, keys.fcm)
-        client.share = FleetAccessTokens(store, app: app.key)
+        let project = client.accounts.current.projectID
+        client.share = FleetAccessTokens(store, project: project)
         client.clock = store.time.now
         let transport = try LaneTransport(settings.apns.transport, configuration: client, logger: logger)
-        let paced = PacedTransport(
-            transport, AppPlatform(app.key, .android), FCMSender.pace, store.deliveryRates)
-        return FCMSender(project: client.accounts.current.projectID, transport: paced, now: store.time.now)
+        return FCMSender(project: project, transport: transport, turns: store.deliveryRates, now: store.time.now)
     }
 }

@@ -22,7 +22,16 @@ public struct FCMSender: PlatformSender {
         (self.project, self.transport, self.now) = (project, transport, now)
     }
 
-    /// Google's limit of a project, for all workers. FCM wants a sender that comes from a rest to take a minute for it.
+    /// Makes a sender that keeps to the pace of the project, together with all apps and workers that send with it.
+    public init(
+        project: String, transport: any PushTransport, turns: DeliveryRates, now: @escaping @Sendable () -> Int64
+    ) {
+        let account = PlatformAccount(project, .android)
+        self.init(project: project, transport: PacedTransport(transport, account, Self.pace, turns), now: now)
+    }
+
+    /// Google's limit of a project, for all apps and workers. FCM wants a sender that comes from a rest to take a
+    /// minute for it.
     public static let pace = PlatformPace(perSecond: 10_000, rise: .seconds(60), rest: .seconds(600))
 
     private static let reasons = PlatformReasons(

@@ -2,7 +2,8 @@ public import FCMClient
 public import LiveActivity
 public import Store
 
-/// One app's access token, which all workers share through Redis. Without Redis each worker gets its own.
+/// The access token of a project's service account. All workers of all apps that send with it share it through Redis.
+/// Without Redis each worker gets its own.
 public struct FleetAccessTokens: AccessTokenShare {
     /// Seconds. The store knows a token by the time an hour before its end, which is when Google gave it out.
     private static let life = 3_600
@@ -10,9 +11,11 @@ public struct FleetAccessTokens: AccessTokenShare {
         replacedAfter: life - AccessToken.renewal, leastAfterRefusal: AccessToken.leastAfterRefusal)
 
     let tokens: ProviderTokens
-    let app: AppKey
+    let account: PlatformAccount
 
-    public init(_ store: Store, app: AppKey) { (tokens, self.app) = (store.providerTokens, app) }
+    public init(_ store: Store, project: String) {
+        (tokens, account) = (store.providerTokens, PlatformAccount(project, .android))
+    }
 
     public func agree(
         key: String, candidate: AccessToken?, refused: AccessToken?, now: Int
@@ -22,7 +25,7 @@ public struct FleetAccessTokens: AccessTokenShare {
         }
         do throws(StoreError) {
             let agreed = try await tokens.agree(
-                app, key: key, candidate: candidate.map(stored), refused: refused.map(stored), now: now, Self.rule)
+                account, key: key, candidate: candidate.map(stored), refused: refused.map(stored), now: now, Self.rule)
             return agreed.map { .use(AccessToken(secret: $0.jwt, endsAt: $0.issuedAt + Self.life)) } ?? .none
         } catch { return .unavailable }
     }

@@ -2,8 +2,9 @@ public import Delivery
 public import LiveActivity
 public import Store
 
-/// A transport to a platform that wants a pace of all workers together. It sends a page in slices, and takes a turn for
-/// each from Redis (`delivery-turn`). A platform without a pace has no such transport, and asks nothing.
+/// A transport to a platform that wants a pace of all senders of an account together. It sends a page in slices, and
+/// takes a turn for each from Redis (`delivery-turn`). A platform without a pace has no such transport, and asks
+/// nothing.
 public struct PacedTransport: PushTransport {
     /// The most entries of a turn. At the lowest rate of FCM they take a second and a half.
     private static let slice = 250
@@ -15,12 +16,14 @@ public struct PacedTransport: PushTransport {
     private static let look: Duration = .milliseconds(100)
 
     private let transport: any PushTransport
-    private let key: AppPlatform
+    private let account: PlatformAccount
     private let pace: PlatformPace
     private let turns: DeliveryRates
 
-    public init(_ transport: any PushTransport, _ key: AppPlatform, _ pace: PlatformPace, _ turns: DeliveryRates) {
-        (self.transport, self.key, self.pace, self.turns) = (transport, key, pace, turns)
+    public init(
+        _ transport: any PushTransport, _ account: PlatformAccount, _ pace: PlatformPace, _ turns: DeliveryRates
+    ) {
+        (self.transport, self.account, self.pace, self.turns) = (transport, account, pace, turns)
     }
 
     public var requestTimeout: Duration { transport.requestTimeout }
@@ -67,7 +70,7 @@ public struct PacedTransport: PushTransport {
             // Longer than the horizon of small slices, so that these cannot take it.
             let reserve = !isSmall && waited >= Self.far ? Self.far + Self.near : .zero
             // Without Redis the sender soon loses its lease, which ends the wait.
-            let turn = try? await turns.take(key, tokens: entries, pace, horizon: horizon, reserve: reserve)
+            let turn = try? await turns.take(account, tokens: entries, pace, horizon: horizon, reserve: reserve)
             let isTaken = turn?.isTaken ?? false
             if let turn, !turn.isTaken, !mayWait { return .paced }
             var rest =

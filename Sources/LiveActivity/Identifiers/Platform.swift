@@ -53,3 +53,13 @@ public struct AppPlatform: Sendable, Hashable, CustomStringConvertible {
 
     public var description: String { "\(app)/\(platform)" }
 }
+
+/// An account at a platform. FCM's is a project of Google: its quota and its access tokens are those of all apps that
+/// send with it.
+public struct PlatformAccount: Sendable, Hashable {
+    /// The platform's name for the account, such as a project's id.
+    public var name: String
+    public var platform: Platform
+
+    public init(_ name: String, _ platform: Platform) { (self.name, self.platform) = (name, platform) }
+}

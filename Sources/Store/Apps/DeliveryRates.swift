@@ -17,8 +17,8 @@ public struct DeliveryRate: Sendable, Hashable {
     public var slice: Int { max(1, min(ofApp == 0 ? .max : ofApp, ofPush == 0 ? .max : ofPush) / 4) }
 }
 
-/// The pace that a platform wants of all workers of an app together. After a rest the rate rises from a sixtieth to the
-/// whole.
+/// The pace that a platform wants of all senders of an account together. After a rest the rate rises from a sixtieth to
+/// the whole.
 public struct PlatformPace: Sendable, Hashable {
     public var perSecond: Int
     /// How long the rate rises.
@@ -51,13 +51,13 @@ public struct DeliveryRates: Sendable {
             tokens, rate, nil, horizon: horizon, reserve: reserve)
     }
 
-    /// Takes a turn at a platform, for all of the app's pushes. `reserve` is as above.
+    /// Takes a turn at a platform, for all pushes of all apps that send with the account. `reserve` is as above.
     public func take(
-        _ key: AppPlatform, tokens: Int, _ pace: PlatformPace, horizon: Duration, reserve: Duration = .zero
+        _ account: PlatformAccount, tokens: Int, _ pace: PlatformPace, horizon: Duration, reserve: Duration = .zero
     ) async throws(StoreError) -> (isTaken: Bool, wait: Duration) {
-        let turn = keys.deliveryTurn(key)
+        let turn = keys.deliveryTurn(account)
         return try await take(
-            ["appTurn": turn, "pushTurn": turn, "reserveTurn": keys.reservedTurn(key)], tokens,
+            ["appTurn": turn, "pushTurn": turn, "reserveTurn": keys.reservedTurn(account)], tokens,
             DeliveryRate(ofApp: pace.perSecond, ofPush: 0), pace, horizon: horizon, reserve: reserve)
     }
 

@@ -1,9 +1,9 @@
 public import LiveActivity
 import Redis
 
-/// The bearer token that all workers of an app share for a platform: APNs's provider token (JWT), or an access token of
-/// Google. So ten workers are one sender for APNs and do not renew ten times. The stored value can send this app's
-/// pushes for an hour at most.
+/// The bearer token that all workers share for a platform: APNs's provider token (JWT) of an app, or the access token
+/// of a project of Google. So ten workers are one sender for APNs and do not renew ten times. The stored value can send
+/// pushes of this app or project for an hour at most.
 public struct ProviderTokens: Sendable {
     /// How long a token is shared.
     public struct Rule: Sendable, Hashable {
@@ -40,8 +40,22 @@ public struct ProviderTokens: Sendable {
         _ app: AppKey, key: String, candidate: ProviderToken?, refused: ProviderToken?, now: Int,
         _ rule: Rule = .apns
     ) async throws(StoreError) -> ProviderToken? {
+        try await agree(keys.providerToken(app, key), candidate, refused, now, rule)
+    }
+
+    /// Does the same for an account at a platform, whichever apps send with it.
+    public func agree(
+        _ account: PlatformAccount, key: String, candidate: ProviderToken?, refused: ProviderToken?, now: Int,
+        _ rule: Rule
+    ) async throws(StoreError) -> ProviderToken? {
+        try await agree(keys.accessToken(account, key), candidate, refused, now, rule)
+    }
+
+    private func agree(
+        _ place: RedisKey, _ candidate: ProviderToken?, _ refused: ProviderToken?, _ now: Int, _ rule: Rule
+    ) async throws(StoreError) -> ProviderToken? {
         let reply = try await redis.run(
-            Lua.providerToken, keys: ["jwt": keys.providerToken(app, key)],
+            Lua.providerToken, keys: ["jwt": place],
             [
                 "candidate": .string(candidate?.jwt ?? ""), "issued": .int(candidate?.issuedAt ?? now),
                 "now": .int(now), "refused": .string(refused?.jwt ?? ""), "replacedAfter": .int(rule.replacedAfter),

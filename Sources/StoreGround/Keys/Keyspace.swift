@@ -122,16 +122,22 @@ public struct Keyspace: Sendable {
     /// When the next tokens of an app, and of one of its pushes, may go out, if there is a cap.
     package func deliveryTurn(_ app: AppKey) -> RedisKey { key("turn:{\(app)}") }
     package func deliveryTurn(_ app: AppKey, _ push: PushID) -> RedisKey { key("turn:{\(app)}:\(push)") }
-    /// The same for an app on a platform with a pace of its own.
-    package func deliveryTurn(_ key: AppPlatform) -> RedisKey { self.key("turn:{\(key.app)}@\(key.platform.code)") }
-    package func reservedTurn(_ key: AppPlatform) -> RedisKey {
-        self.key("turn:{\(key.app)}@\(key.platform.code):reserve")
+    /// The same for an account at a platform with a pace of its own, whichever apps send with the account.
+    package func deliveryTurn(_ account: PlatformAccount) -> RedisKey {
+        key("turn:{\(Self.escaped(account.name))}@\(account.platform.code)")
+    }
+    package func reservedTurn(_ account: PlatformAccount) -> RedisKey {
+        RedisKey("\(deliveryTurn(account)):reserve")
     }
     /// When the next page that has waited long may go ahead of the others.
     package func reservedTurn(_ app: AppKey) -> RedisKey { key("turn:{\(app)}:reserve") }
     package func alarm(_ app: AppKey) -> RedisKey { key("alarm:{\(app)}") }
     /// The provider token that an app's workers share; `id` names the signing key.
     package func providerToken(_ app: AppKey, _ id: String) -> RedisKey { key("jwt:{\(app):\(Self.escaped(id))}") }
+    /// The access token that all workers share which send with an account; `id` names the signing key.
+    package func accessToken(_ account: PlatformAccount, _ id: String) -> RedisKey {
+        key("jwt:{\(Self.escaped(account.name))@\(account.platform.code):\(Self.escaped(id))}")
+    }
     /// The hash tag of keys that the whole deployment shares.
     package static let queue = RedisKey("{q}")
     /// The streams and timers of a partition share one slot, because one blocking read of many streams needs that.

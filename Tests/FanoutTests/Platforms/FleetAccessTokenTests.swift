@@ -12,14 +12,14 @@ import Testing
 
 @testable import Fanout
 
-/// The one access token of all workers of an app, in a real Redis. Times are epoch seconds.
+/// The one access token of all workers of a project, in a real Redis. Times are epoch seconds.
 @Suite struct FleetAccessTokenTests {
     private static let start = 1_795_284_000
 
     private func share() async throws -> (FleetAccessTokens, RedisServer) {
         let server = try await RedisServer.start()
         let store = Store(redis: RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet))
-        return (FleetAccessTokens(store, app: try AppKey("shop")), server)
+        return (FleetAccessTokens(store, project: "shop-1"), server)
     }
 
     private func token(_ number: Int, endsAt: Int = start + 3_599) -> AccessToken {
@@ -37,6 +37,20 @@ import Testing
         #expect(await share.agree(key: "k", candidate: nil, refused: nil, now: late + 1) == .none)
         #expect(await share.agree(key: "k", candidate: next, refused: nil, now: late + 1) == .use(next))
         #expect(await share.agree(key: "other", candidate: nil, refused: nil, now: late + 1) == .none)
+    }
+
+    @Test func `two apps of one project have one token, and another project has its own`() async throws {
+        let server = try await RedisServer.start()
+        defer { server.stop() }
+        func share(_ project: String) -> FleetAccessTokens {
+            let store = Store(redis: RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet))
+            return FleetAccessTokens(store, project: project)
+        }
+        let (shop, outlet, bank) = (share("shop-1"), share("shop-1"), share("bank-1"))
+        #expect(await shop.agree(key: "k", candidate: token(1), refused: nil, now: Self.start) == .use(token(1)))
+        #expect(await outlet.agree(key: "k", candidate: token(2), refused: nil, now: Self.start) == .use(token(1)))
+        #expect(await outlet.agree(key: "l", candidate: nil, refused: nil, now: Self.start) == .none)
+        #expect(await bank.agree(key: "k", candidate: nil, refused: nil, now: Self.start) == .none)
     }
 
     @Test func `a refused token is replaced once for all workers`() async throws {
@@ -80,7 +94,7 @@ import Testing
             let store = Store(redis: RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet))
             var client = FCMClientConfiguration(
                 origin: try #require(simulator.fcmURL), accounts: LiveServiceAccount(account), caFile: simulator.caFile,
-                requestTimeout: .seconds(60), share: FleetAccessTokens(store, app: try AppKey("shop")))
+                requestTimeout: .seconds(60), share: FleetAccessTokens(store, project: account.projectID))
             client.app = "shop"
             return try LaneTransport(.nghttp2, configuration: client, logger: .quiet)
         }

@@ -18,29 +18,30 @@ import Testing
         return (store.deliveryRates, server)
     }
 
-    private let key = AppPlatform(try! AppKey("shop"), .android)
+    private let account = PlatformAccount("shop-1", .android)
 
     @Test func `a rate rises from a sixtieth, for all workers together`() async throws {
         let (turns, server) = try await turns()
         defer { server.stop() }
         let pace = PlatformPace(perSecond: 10_000, rise: .seconds(60), rest: Self.rest)
-        #expect(try await turns.take(key, tokens: 250, pace, horizon: .zero) == (true, .zero))
-        let (isTaken, wait) = try await turns.take(key, tokens: 250, pace, horizon: .zero)
+        #expect(try await turns.take(account, tokens: 250, pace, horizon: .zero) == (true, .zero))
+        let (isTaken, wait) = try await turns.take(account, tokens: 250, pace, horizon: .zero)
         // 250 messages at a sixtieth of 10,000 a second.
         #expect(!isTaken && wait > .milliseconds(1_000) && wait <= .milliseconds(1_500))
         // Take the turns of the first minute, and then look at the rate.
         var last: Duration = .zero
         while last < .seconds(61) {
-            let turn = try await turns.take(key, tokens: 5_000, pace, horizon: .seconds(120))
+            let turn = try await turns.take(account, tokens: 5_000, pace, horizon: .seconds(120))
             #expect(turn.isTaken)
             last = turn.wait
         }
-        let next = try await turns.take(key, tokens: 5_000, pace, horizon: .seconds(120))
+        let next = try await turns.take(account, tokens: 5_000, pace, horizon: .seconds(120))
         #expect(
             (.milliseconds(400)...(.milliseconds(501))).contains(next.wait - last), "half a second at the whole rate")
-        // Another platform of the app, and another app, have turns of their own.
-        let other = AppPlatform(key.app, .ios)
-        #expect(try await turns.take(other, tokens: 1, pace, horizon: .zero) == (true, .zero))
+        // Another account, and one of the same name at another platform, have turns of their own.
+        for other in [PlatformAccount("bank-1", .android), PlatformAccount(account.name, .ios)] {
+            #expect(try await turns.take(other, tokens: 1, pace, horizon: .zero) == (true, .zero))
+        }
     }
 
     @Test func `after a rest the rate rises again, and not after a shorter pause`() async throws {
@@ -49,8 +50,8 @@ import Testing
         // The rise is over at once, so the second turn is at the whole rate unless the rate rises again.
         func wait(rest: Duration) async throws -> Duration {
             let pace = PlatformPace(perSecond: 1_000, rise: .milliseconds(100), rest: rest)
-            while try await !turns.take(key, tokens: 1, pace, horizon: .zero).isTaken {}
-            return try await turns.take(key, tokens: 1, pace, horizon: .zero).wait
+            while try await !turns.take(account, tokens: 1, pace, horizon: .zero).isTaken {}
+            return try await turns.take(account, tokens: 1, pace, horizon: .zero).wait
         }
         _ = try await wait(rest: Self.rest)
         try await Task.sleep(for: .milliseconds(150))
@@ -64,14 +65,14 @@ import Testing
         defer { server.stop() }
         let pace = PlatformPace(perSecond: 10_000, rise: .seconds(60), rest: Self.rest)
         // Small pushes have filled the queue of turns.
-        _ = try await turns.take(key, tokens: 1_000, pace, horizon: .zero)
+        _ = try await turns.take(account, tokens: 1_000, pace, horizon: .zero)
         let hour = Duration.seconds(3_600)
-        #expect(try await !turns.take(key, tokens: 1_000, pace, horizon: .zero).isTaken)
-        #expect(try await turns.take(key, tokens: 1_000, pace, horizon: .zero, reserve: hour).isTaken)
+        #expect(try await !turns.take(account, tokens: 1_000, pace, horizon: .zero).isTaken)
+        #expect(try await turns.take(account, tokens: 1_000, pace, horizon: .zero, reserve: hour).isTaken)
         // The reserve is a quarter of the rate as it is now, a tenth of the whole: four seconds for these tokens. Of
         // the whole rate it would be 0.4.
         try await Task.sleep(for: .milliseconds(500))
-        #expect(try await !turns.take(key, tokens: 1, pace, horizon: .zero, reserve: hour).isTaken)
+        #expect(try await !turns.take(account, tokens: 1, pace, horizon: .zero, reserve: hour).isTaken)
     }
 
     /// Accepts everything, and keeps the sizes of the pages.
@@ -104,7 +105,7 @@ import Testing
         defer { server.stop() }
         let inner = Counting()
         let pace = PlatformPace(perSecond: 1_000_000, rise: .milliseconds(1), rest: Self.rest)
-        let transport = PacedTransport(inner, key, pace, turns)
+        let transport = PacedTransport(inner, account, pace, turns)
         let push = PreparedPush(path: .shared("/"), fields: [], body: .shared([]))
         #expect(await transport.send(page(1_000), push).accepted == 1_000)
         #expect(inner.pages == [250, 250, 250, 250])
@@ -112,6 +113,25 @@ import Testing
         let refused = await transport.send(page(600), push, while: Permission(holds: false))
         #expect(refused.accepted == 0 && refused.exceptions.map(\.index) == Array(0..<600))
         #expect(inner.pages.count == 5)
+    }
+
+    @Test func `two apps of one project share its turns`() async throws {
+        let (turns, server) = try await turns()
+        defer { server.stop() }
+        // What a worker has for each app that uses FCM.
+        func transport(_ project: String) -> any PushTransport {
+            FCMSender(project: project, transport: Counting(), turns: turns, now: { 0 }).transport
+        }
+        let push = PreparedPush(path: .shared("/"), fields: [], body: .shared([]))
+        let (shop, outlet, bank) = (transport("shop-1"), transport("shop-1"), transport("bank-1"))
+        let start = ContinuousClock.now
+        #expect(await shop.send(page(250), push).accepted == 250)
+        // At the beginning of the rise these 250 take a second and a half.
+        #expect(await outlet.send(page(1), push).accepted == 1)
+        #expect(ContinuousClock.now - start > .seconds(1))
+        #expect(await bank.send(page(250), push).accepted == 250)
+        let other = PlatformAccount("bank-1", .android)
+        #expect(try await !turns.take(other, tokens: 1, FCMSender.pace, horizon: .zero).isTaken)
     }
 
     /// Ends when it is told to, or after a minute.
@@ -128,7 +148,7 @@ import Testing
         // The small pages take more than two seconds together, so their turns reach as far as they may. The rise is
         // over at once.
         let pace = PlatformPace(perSecond: 2_000, rise: .milliseconds(1), rest: Self.rest)
-        let transport = PacedTransport(inner, key, pace, turns)
+        let transport = PacedTransport(inner, account, pace, turns)
         let push = PreparedPush(path: .shared("/"), fields: [], body: .shared([]))
         let permission = Limited()
         try await withThrowingDiscardingTaskGroup { group in
