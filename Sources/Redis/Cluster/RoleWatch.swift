@@ -3,7 +3,7 @@ internal import Synchronization
 /// Knows the role of a single server while a client has connections to it.
 ///
 /// A server that becomes a replica breaks off each command that waits there. So one connection always waits (WAIT), and
-/// asks for the role when it is disturbed, and every few seconds. If a server does not wait, the watch asks twice a
+/// asks for the role when it is disturbed, and every ten seconds. If a server does not wait, the watch asks twice a
 /// second.
 ///
 /// A primary that an operator made a replica of another server keeps its connections. It refuses writes, but reads go
@@ -12,7 +12,7 @@ final class RoleWatch: ServerWatch {
     /// The pause between two questions to a server that does not wait.
     private static let interval = Duration.milliseconds(500)
     /// How long a command waits.
-    private static let waiting = Duration.seconds(5)
+    private static let waiting = Duration.seconds(10)
     /// More replicas than any server has, so that it waits for them until the time is over.
     private static let replicas = 1_000_000
     /// The longest wait for an answer. A server that is silent is no replica.
