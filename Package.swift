@@ -450,6 +450,13 @@ let hot: Set = [
 ]
 let optimized = SwiftSetting.unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))
 
+// The targets are many and small. In a release build a module may take over functions of another one, and make generic
+// ones for its own types.
+let across = SwiftSetting.unsafeFlags(["-cross-module-optimization"], .when(configuration: .release))
+
 for target in package.targets where target.type != .system && target.type != .plugin {
-    target.swiftSettings = hot.contains(target.name) ? strict + [optimized] : strict
+    var settings = hot.contains(target.name) ? strict + [optimized] : strict
+    // SwiftPM refuses a dependency that has unsafe flags, and apps depend on the kit.
+    if target.name != "LamplighterKit" { settings.append(across) }
+    target.swiftSettings = settings
 }
