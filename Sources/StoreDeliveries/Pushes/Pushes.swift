@@ -45,9 +45,9 @@ public struct Pushes: Sendable {
     ///
     /// Order of the writes, and what a crash after each leaves:
     /// 1. The index: it leads nowhere and expires.
-    /// 2. The name among the open ones: the reconciler finds nothing to do.
-    /// 3. The commit. On one server it adds the entry that wakes a worker. In a cluster the reconciler wakes one, or
-    ///    the name's next publish does after a few seconds.
+    /// 2. In a cluster, the name among the open ones: the reconciler finds nothing to do.
+    /// 3. The commit. On one server it adds the name to the open ones, and the entry that wakes a worker. In a cluster
+    ///    the reconciler wakes one, or the name's next publish does after a few seconds.
     /// 4. In a cluster, the wake-up.
     /// - Parameters:
     ///   - id: to commit the same id again changes nothing and gets the same answer.
@@ -70,10 +70,8 @@ public struct Pushes: Sendable {
         }
         let arrival = now ?? time.now()
         let preparations =
-            index.note(app, id, publish.name, now: arrival) + [
-                RedisCommand(
-                    "ZADD", keys.open(app, keys.partition(publish.name)), .int(arrival), .string(publish.name.rawValue))
-            ]
+            index.note(app, id, publish.name, now: arrival)
+            + (redis.isCluster ? [noteOpen(app, publish.name, at: arrival)] : [])
         let tokens = RegistryMemory.Key(app: app, tokens: .activity(publish.name))
         let asks = bounds != nil && !memory.isFollowed(tokens, now: time.now())
         let item = WorkItem(app: app, name: publish.name, push: id, priority: publish.priority, part: .name)
@@ -139,6 +137,12 @@ public struct Pushes: Sendable {
             try await confirm(app, publish, id)
         }
         return answer.acceptance
+    }
+
+    /// Notes in a cluster that the name has work. On one server the commit does it, because a command before it would
+    /// leave a gap: a handed push that ends in between takes the name out again.
+    private func noteOpen(_ app: AppKey, _ name: ActivityName, at time: Int64) -> RedisCommand {
+        RedisCommand("ZADD", keys.open(app, keys.partition(name)), .int(time), .string(name.rawValue))
     }
 
     /// In steps: the streams are on another slot, and an entry that is read before the commit wakes no worker.
@@ -225,8 +229,9 @@ public struct Pushes: Sendable {
             keys: [
                 "n": keys.name(tag), "q": keys.unswept(tag), "p": keys.push(tag, id), "b": keys.root(tag),
                 "k": keys.catchUp(tag), "o": keys.pendingRemovals(tag), "bc": keys.broadcast(tag),
-                "v": keys.contentStates(tag), "h": keys.retryQueues(tag), "x": keys.quarantine(tag),
-                "e": keys.otherEnvironment(tag), "y": keys.newFollowers(tag), "f": keys.lateJoiners(tag),
+                "bt": keys.broadcastQueue(tag), "v": keys.contentStates(tag), "h": keys.retryQueues(tag),
+                "x": keys.quarantine(tag), "e": keys.otherEnvironment(tag), "y": keys.newFollowers(tag),
+                "f": keys.lateJoiners(tag), "out": keys.outbox(tag),
             ],
             [
                 "id": .string(id.description), "event": .string(publish.event.rawValue),
@@ -241,8 +246,10 @@ public struct Pushes: Sendable {
                 "mostUnswept": .int(Self.mostUnswept), "retention": .int(keys.retention),
                 "ps": .string(keys.pushPrefix(tag)),
                 "ws": .string(keys.tasksPrefix(tag)),
-                // In a cluster, the stream is on another slot.
-                "stream": redis.isCluster ? "" : .key(keys.stream(of: item)), "name": .string(item.name.rawValue),
+                // In a cluster, these two are on another slot.
+                "stream": redis.isCluster ? "" : .key(keys.stream(of: item)),
+                "open": redis.isCluster ? "" : .key(keys.open(app, keys.partition(item.name))),
+                "name": .string(item.name.rawValue),
                 "hand": redis.isCluster ? "" : .string(handing?.stored ?? ""),
             ], rest: publish.options.after.stored.map { [.string($0)] } ?? [])
     }

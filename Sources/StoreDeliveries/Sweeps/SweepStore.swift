@@ -205,6 +205,7 @@ public struct SweepStore: Sendable {
                 "abandons": isLast && settlement.abandonsRest ? "1" : "0", "settles": isLast ? "1" : "0",
                 "retention": .int(keys.retention), "ps": .string(keys.pushPrefix(tag)),
                 "ws": .string(keys.tasksPrefix(tag)), "dls": .string(keys.deadLetterPrefix(tag)),
+                "open": redis.isCluster ? "" : .key(keys.open(lease.app, keys.partition(lease.name))),
             ], rest: operations)
         var values = try ReplyValues(reply)
         switch try values.next(.string("answer")) {

@@ -31,8 +31,8 @@ import Testing
         return id
     }
 
-    func start(tokens: Int = 2) async throws -> (PushFixture, [Registration]) {
-        let fixture = try await PushFixture.start()
+    func start(tokens: Int = 2, events: EventPolicy? = nil) async throws -> (PushFixture, [Registration]) {
+        let fixture = try await PushFixture.start(events: events)
         try await fixture.store.queue.prepare([fixture.app])
         let registrations = try (0..<tokens).map { _ in try registration() }
         _ = try await fixture.store.registry.track(fixture.app, .activity(name), registrations)
@@ -54,6 +54,12 @@ import Testing
 
     func isHanded(_ fixture: PushFixture) async throws -> Bool {
         try await meta(fixture, ["handed"]).count == 1
+    }
+
+    /// Whether the reconciler knows the name.
+    private func isOpen(_ fixture: PushFixture) async throws -> Bool {
+        let open = fixture.store.keys.open(fixture.app, try fixture.partition(Self.name))
+        return try await !fixture.store.redis.send(RedisCommand("ZSCORE", open, .string(Self.name))).isNil
     }
 
     /// The entries of the name's stream that no worker has read.
@@ -199,12 +205,20 @@ import Testing
             try await publish(fixture)
             #expect(try await !isHanded(fixture))
         }
-        for key in [Keyspace.catchUp, Keyspace.newFollowers] as [(Keyspace) -> (String) -> RedisKey] {
+        let sets: [(Keyspace) -> (String) -> RedisKey] = [
+            Keyspace.catchUp, Keyspace.newFollowers, Keyspace.broadcastQueue,
+        ]
+        for key in sets {
             let (fixture, _) = try await start()
             try await fixture.store.redis.send(RedisCommand("ZADD", try fixture.key(key, Self.name), "1", "channel"))
             try await publish(fixture)
             #expect(try await !isHanded(fixture))
         }
+        // Its end would take the name from the reconciler, which has to find this event.
+        let (told, _) = try await start()
+        try await told.store.redis.send(RedisCommand("RPUSH", try told.key(Keyspace.outbox, Self.name), "event"))
+        try await publish(told)
+        #expect(try await !isHanded(told))
         for tokens in [17, 400] {
             let (fixture, _) = try await start(tokens: tokens)
             try await publish(fixture)
@@ -308,7 +322,64 @@ import Testing
         var calls = try await redis.callsOfTheStore()
         // The test itself asks for the time.
         calls["time"] = (calls["time"] ?? 0) - 1
-        #expect(calls.values.reduce(0, +) <= 18, "\(calls)")
+        #expect(calls.values.reduce(0, +) <= 19, "\(calls)")
+    }
+
+    // MARK: The reconciler
+
+    @Test func `its name is among those with work until it is settled`() async throws {
+        let (fixture, _) = try await start()
+        try await publish(fixture)
+        #expect(try await isOpen(fixture), "its entry may be lost")
+        let claim = try await handed(fixture)
+        #expect(try await isOpen(fixture), "its worker may die")
+        _ = try await fixture.deliver(claim, targets: 2)
+        #expect(try await !isOpen(fixture))
+        // The name of a push that is not handed may have other work, so the reconciler looks.
+        let second = try await publish(fixture, budget: 1)
+        #expect(try await !isHanded(fixture))
+        _ = try await fixture.deliver(try await fixture.claimed(Self.name, second), targets: 2)
+        #expect(try await isOpen(fixture))
+    }
+
+    @Test func `its name stays there for the event that tells of its end`() async throws {
+        let (fixture, _) = try await start(events: EventPolicy(keep: 1_000))
+        try await publish(fixture)
+        _ = try await fixture.deliver(try await handed(fixture), targets: 2)
+        #expect(try await isOpen(fixture), "the worker may die before it empties the outbox")
+    }
+
+    @Test func `the reconciler wakes a worker for one whose stream is lost`() async throws {
+        let (fixture, _) = try await start()
+        let id = try await publish(fixture)
+        let stream = fixture.store.keys.stream(fixture.app, .namesHigh, try fixture.partition(Self.name))
+        try await fixture.store.redis.send(RedisCommand("DEL", stream))
+        try await fixture.store.queue.prepare([fixture.app])
+        let now = try await fixture.redisTime() + 60_000
+        let found = try await fixture.store.queue.reconcile([fixture.app], before: now, now: now, limit: 10)
+        #expect(found.woken == 1)
+        let entries = try await read(fixture)
+        #expect(entries.map(\.item.push) == [id] && entries.allSatisfy { $0.handed == nil })
+        _ = try await fixture.deliver(try await fixture.claimed(Self.name, id), targets: 2)
+        #expect(try await fixture.ledger(id).delivered == 2)
+    }
+
+    /// Before, during and after the settlement: the name has work as long as the second push is not settled.
+    @Test func `a push that comes while another is settled keeps the name there`() async throws {
+        let (fixture, _) = try await start()
+        for round in 0..<30 {
+            try await publish(fixture)
+            let claim = try await handed(fixture)
+            if round == 0 { try await publish(fixture) }
+            async let settled = fixture.deliver(claim, targets: 2)
+            async let second = publish(fixture)
+            let (_, id) = try await (settled, second)
+            #expect(try await isOpen(fixture))
+            let other = try await fixture.claimed(Self.name, id)
+            _ = try await fixture.deliver(other, targets: 2)
+            // What is left in the stream finds nothing to do.
+            _ = try await read(fixture)
+        }
     }
 
     /// Times are Redis's, whatever the clocks of the machines say.

@@ -2,7 +2,7 @@
 -- uses constants, time, greater
 -- keys n, q: name meta, hash; the name's unswept pushes, zset by sequence number
 -- keys p, b: this push, hash; the registry's bucket 0, hash
--- keys k, o, bc, v, h, x, e, y, f: as in push-begin; late joiners, hash
+-- keys k, o, bc, bt, v, h, x, e, y, f, out: as in push-begin; late joiners, hash; the outbox, list
 -- arguments id, event, priority: of the push
 -- argument audience: encoded; `*` = everyone
 -- argument at: time of acceptance, ms; '' = Redis's own time
@@ -20,7 +20,8 @@
 -- argument cutoff: of an automatic end: the latest start (ms) of the cards that it ends; else ''
 -- argument mostUnswept: most unswept pushes of one name
 -- arguments retention, ps, ws: how long the data is kept, ms; common prefixes of the p and w keys
--- arguments stream, name: the stream of the push's entry, or '' in a cluster, where it is on another slot; the name
+-- arguments stream, open, name: the stream of the push's entry; the app's names with work, zset by time (ms); the name.
+--   In a cluster the first two are '', because they are on another slot
 -- argument hand: '' or, if a lone push may begin in this step, numbers of push-begin: `<interval> <length> <mostHigh>`
 -- rest: of a push with a condition: the id of the push that has to be the name's newest one, or 'none'
 -- Returns one of these. Only 'ok' writes anything, except that 'nameFull' may set `firm`.
@@ -68,7 +69,7 @@ local isPlain = event == 'update' and audience == '*' and stateless == '0' and b
     and traced == '0' and queuesFull == '0' and not string.find(by, '\n', 1, true)
 local mayBeLone = isPlain and not (ended or active or lone) and ts >= lastTimestamp
 -- One look tells of most pushes that none of the keys is there.
-local isQuiet = mayBeLone and hand ~= '' and redis.call('EXISTS', p, q, k, o, bc, v, h, x, e, y, f) == 0
+local isQuiet = mayBeLone and hand ~= '' and redis.call('EXISTS', p, q, k, o, bc, bt, v, h, x, e, y, f, out) == 0
 mayBeLone = isQuiet or mayBeLone and redis.call('EXISTS', p, q) == 0
 -- uses accept-lone
 local after = ARGV[rest]

@@ -15,6 +15,7 @@
 -- argument settles: 0 = only the operations. A later call with the same page settles it.
 -- argument retention: how long the data is kept, ms
 -- arguments ps, ws, dls: common prefixes of the p, w and dl keys
+-- argument open: the app's names with work, zset; '' in a cluster, where it is on another slot
 -- rest: operations, each with its arguments:
 --   'dead' channel reason: a token of the page is given up. 'add' counts it.
 --   'add' field n: adds n to a counter of the push, for tokens that this page read.
@@ -46,10 +47,10 @@ local lone, sent, handed, newest, before = unpack(redis.call('HMGET', n, 'lone',
 -- Set for a usual push that needs a function of the rules: its end is told, or it gets a hash of its own.
 local answer, kept, life, tell, finished
 if isUsual and (sent or handed) and string.find(lone, id, 1, true) == 1 then
-    local ownEpoch, itsOwner = string.match(sent or '', '^(%d+) %d+ %d+ (.*)$')
+    local ownEpoch, itsOwner, name = string.match(sent or '', '^(%d+) %d+ %d+ (.*)$')
     -- The lease of a handed push has epoch 1, and the stream entry is its owner (shared-handed).
-    if handed then ownEpoch, itsOwner = '1', string.match(handed, '^%d+ %d+ (%S+)') end
-    -- None of these keys is made while a push is handed.
+    if handed then ownEpoch, itsOwner, name = '1', string.match(handed, '^%d+ %d+ (%S+) %S+ %S+ %S+ %S+ %S+ (.*)$') end
+    -- None of these keys is made while a push is handed, and the name has no other work (push-accept).
     if ownEpoch == epoch and itsOwner == owner and (handed or redis.call('EXISTS', k, r, o) == 0) then
         finished = string.format('%d', redis_now())
         kept, life, tell = pack_kept(lone, raw, finished, newest, ARGV, rest)
@@ -58,6 +59,7 @@ if isUsual and (sent or handed) and string.find(lone, id, 1, true) == 1 then
             redis.call('HSET', pk, raw, kept)
             redis.call('PEXPIRE', pk, life)
             redis.call('HDEL', n, 'lone', 'sent', 'handed', 'before')
+            if handed and not tell and open ~= '' then redis.call('ZREM', open, name) end
             if not tell then return answer end
         end
     end

@@ -22,9 +22,16 @@ local function followed(tokens)
     return token and (string.byte(token) or 1) % 2 == 0 and 1 or 0
 end
 
+-- Notes that the name has work, in the same step: if its entry is lost, the reconciler finds it. A handed push takes the
+-- name out at its end (task-settle), of other names the reconciler does. `stamp` may be ahead of now.
+local function note_open()
+    if open ~= '' then redis.call('ZADD', open, string.format('%d', now), name) end
+end
+
 -- Adds the entry that wakes a worker, in the same step, if the caller has named the stream.
 -- wake: as this script returns it. Returns what is left for the caller to do.
 local function add_entry(wake)
+    note_open()
     if wake == 0 or stream == '' then return wake end
     redis.call('XADD', stream, '*', 'v', '1', 't', 'name', 'p', id, 'n', name)
     return 0
@@ -70,8 +77,13 @@ local function commit_lone()
     fields[#fields + 1], fields[#fields + 2] = 'lone', text
     local tokens, length, isPaced
     if hand ~= '' then tokens, length, isPaced = tokens_to_hand() end
-    local wake = tokens and 0 or add_entry(1)
-    if tokens then hand_over(fields, text, tokens, length, isPaced) end
+    local wake = 0
+    if tokens then
+        note_open()
+        hand_over(fields, text, tokens, length, isPaced)
+    else
+        wake = add_entry(1)
+    end
     redis.call('HSET', n, unpack(fields))
     if nameLife then redis.call('PEXPIRE', n, nameLife) end
     return {'ok', tonumber(seq), ts, wake, followed(tokens)}
