@@ -7,9 +7,9 @@ extension APIError {
         switch error {
         case .redis(let error): self.init(error)
         case .unreplicated(let replicas, let wanted):
-            let doubt = "only \(replicas) of \(wanted) replicas confirmed it in time. It may still go out."
-            let remedy = "Repeating it with the same Idempotency-Key is safe."
-            self.init(503, "Redis has the push, but \(doubt) \(remedy)", retryAfter: 2)
+            let doubt = "only \(replicas) of \(wanted) replicas confirmed it in time. A push may still go out."
+            let remedy = "Repeating the call is safe, for a publish with the same Idempotency-Key."
+            self.init(503, "Redis has it, but \(doubt) \(remedy)", retryAfter: 2)
             cause = "\(replicas) of \(wanted) replicas confirmed"
         case .tooManyTags(let channel, let limit):
             let remedy = "remove some of them first. It was not changed."

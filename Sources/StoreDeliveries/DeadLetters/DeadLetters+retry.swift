@@ -19,6 +19,8 @@ extension DeadLetters {
     /// 4. The channels join the retry queues. The timer finds them.
     /// 5. The wake-up.
     /// 6. The index. An entry without a record is dropped by the next list.
+    /// 7. Replicas confirm it, if they have to. Else it throws `unreplicated`, and a repeated call finds nothing to
+    ///    retry.
     public func retry(_ app: AppKey, _ push: PushID) async throws(StoreError) -> DeadRetry {
         guard let name = try await pushes.name(of: push, app) else { return .none }
         let tag = keys.tag(app, name)
@@ -52,6 +54,7 @@ extension DeadLetters {
         }
         try await queue.schedule(retries, due: now)
         if left == 0 { _ = try await drop(app, push) }
+        try await pushes.confirm(app, name, push)
         return .taken(tokens: tokens, isResumed: isResumed)
     }
 

@@ -1,7 +1,6 @@
 public import LiveActivity
 package import Redis
 public import StoreGround
-import Synchronization
 
 public enum Acceptance: Sendable, Hashable {
     /// `timestamp` is the payload's timestamp, epoch seconds.
@@ -108,11 +107,7 @@ public struct Pushes: Sendable {
         let answer = try CommitAnswer(id, replies[commitIndex], full: .name)
         // One server runs the commit after a refusal, and may have got room in between.
         if refusal != nil, case .accepted = answer.acceptance { try await redis.run(preparations) }
-        if let time = answer.acceptedBefore {
-            // A repetition leaves its hour of the index. If the process dies before, `shows` leaves it out.
-            let drops = index.drops(app, id, publish.name, repeatedAt: arrival, acceptedAt: time)
-            if !drops.isEmpty { try await redis.run(drops) }
-        }
+        if let time = answer.acceptedBefore { try await leaveHour(app, publish.name, id, arrival, acceptedAt: time) }
         endings.note(app, publish.name, ids: answer.superseded, supersededBy: id)
         if redis.isCluster { wakes.learn(route, needed: answer.wake == .first) }
         if asks, answer.isFollowed { memory.followed(tokens, at: time.now()) }
@@ -120,6 +115,14 @@ public struct Pushes: Sendable {
         if answer.wake != .no, !addsEntry { _ = try? await redis.replies([entry]) }
         if case .accepted = answer.acceptance { try await confirm(app, publish, id) }
         return answer.acceptance
+    }
+
+    /// A repetition leaves its hour of the index. If the process dies before, `shows` leaves it out.
+    private func leaveHour(
+        _ app: AppKey, _ name: ActivityName, _ id: PushID, _ arrival: Int64, acceptedAt time: Int64
+    ) async throws(StoreError) {
+        let drops = index.drops(app, id, name, repeatedAt: arrival, acceptedAt: time)
+        if !drops.isEmpty { try await redis.run(drops) }
     }
 
     /// Accepts only a push that supersedes a waiting one. The commit comes first, because the name is already among the
@@ -179,16 +182,24 @@ public struct Pushes: Sendable {
     }
 
     private func confirm(_ app: AppKey, _ publish: Publish, _ id: PushID) async throws(StoreError) {
-        guard let replicas else { return }
-        let tag = keys.tag(app, publish.name)
-        try await replicas.confirm(
-            push: keys.push(tag, id), life: keys.retention,
-            small: (id, keys.name(tag), keys.nameRetention, keys.keptPushes(tag, id)),
+        if replicas == nil { return }
+        try await confirm(
+            app, publish.name, id,
             elsewhere: index.proofs(app, id, publish.name) + [
                 // The reconciler looks at the name a millisecond later.
                 ReplicaWait.proof(
                     keys.open(app, keys.partition(publish.name)), member: publish.name.rawValue, shift: 1)
             ])
+    }
+
+    /// Returns when enough replicas have the push as it is now, if any have to.
+    func confirm(
+        _ app: AppKey, _ name: ActivityName, _ id: PushID, elsewhere: [RedisCommand] = []
+    ) async throws(StoreError) {
+        let tag = keys.tag(app, name)
+        try await replicas?.confirm(
+            push: keys.push(tag, id), life: keys.retention,
+            small: (id, keys.name(tag), keys.nameRetention, keys.keptPushes(tag, id)), elsewhere: elsewhere)
     }
 
     /// The queue that is full, or nil. Measures again before a refusal, because workers may have made room since.
@@ -325,6 +336,7 @@ public struct Pushes: Sendable {
 
     /// Cancels the unsent part of a push. A finished push stays as it is. The time is Redis's own, as in `accept`.
     /// - Returns: the ledger afterwards. Nil if there is no such push.
+    /// - Throws: `unreplicated` if too few replicas confirm it. It is cancelled unless a failover loses that.
     public func cancel(_ app: AppKey, _ id: PushID, now: Int64? = nil) async throws(StoreError) -> Ledger? {
         guard let name = try await name(of: id, app) else { return nil }
         let tag = keys.tag(app, name)
@@ -342,6 +354,7 @@ public struct Pushes: Sendable {
         }
         // A worker moves the event out of the outbox. If the wake-up is lost, the reconciler finds the outbox.
         if telling.contains(app) { _ = try? await redis.replies([WorkQueue.add(keys, .outbox(app, name))]) }
+        if outcome > 1 { try await confirm(app, name, id) }
         let ledger = try await ledger(app, name, id)
         // 2 to 4: this call ended it.
         if outcome > 1 { endings.note(PushEnding(app: app, name: name, push: id, ledger: ledger)) }
@@ -371,24 +384,4 @@ public enum AcceptanceRefusal: Sendable, Hashable {
     case conflict(newest: PushID?)
     /// Too much work waits: 429, with the seconds to wait.
     case queueFull(QueueScope, retryAfter: Int)
-}
-
-/// Guesses from a name's last publish whether its next one needs a stream entry. So the wake-up of an idle name takes
-/// no extra round trip, and a busy name gets no useless entries. If the guess was wrong, `push-accept` says so.
-final class WakeGuess: Sendable {
-    private static let most = 10_000
-    /// The routes of names whose last publish needed no entry.
-    private let busy = Mutex(Set<String>())
-    func needsEntry(_ route: String) -> Bool { busy.withLock { !$0.contains(route) } }
-
-    func learn(_ route: String, needed: Bool) {
-        busy.withLock { busy in
-            if needed {
-                busy.remove(route)
-            } else {
-                if busy.count >= Self.most { busy = [] }
-                busy.insert(route)
-            }
-        }
-    }
 }

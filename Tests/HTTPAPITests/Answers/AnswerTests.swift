@@ -46,7 +46,7 @@ import Testing
         case 503:
             let text = try first.string("error")
             let saysNothing = text.contains("nothing was changed")
-            let saysAll = text.contains("Redis has the push") && text.contains("the same Idempotency-Key is safe")
+            let saysAll = text.contains("Redis has it") && text.contains("with the same Idempotency-Key")
             let doubts = text.contains("this was done, or a part of it, or nothing. Repeat it")
             #expect([saysNothing, saysAll, doubts].count { $0 } == 1, "\(place)")
             #expect(!saysNothing || parts == 0, "something was changed. \(place)")

@@ -240,7 +240,7 @@ import Testing
                 #expect(reply.status == 503 && reply.header("retry-after") == "2")
                 let words = try reply.string("error")
                 #expect(words.contains("0 of 1 replicas") && words.contains("may still go out"))
-                #expect(words.contains("same Idempotency-Key is safe"))
+                #expect(words.contains("with the same Idempotency-Key"))
             }
             #expect(
                 try await gateway.store.queue.depth([gateway.app]).map(\.pushesHigh) == [2], "one push, woken twice")

@@ -40,6 +40,23 @@ import Testing
         await pair.close()
     }
 
+    /// A failover would lose what only the old primary has.
+    @Test func `a cancel is answered when a replica has it`() async throws {
+        let pair = try await ReplicaPair.start(timeout: .milliseconds(300))
+        let (kept, lost) = (PushID.random(), PushID.random())
+        for (id, name) in [(kept, "match-1"), (lost, "match-2")] {
+            try await eventually("the replica keeps up") { await pair.error(accepting: id, name) == nil }
+        }
+        #expect(try await pair.store.pushes.cancel(pair.app, kept)?.state == .cancelled)
+        pair.replica.signal(SIGSTOP)
+        await #expect(throws: StoreError.unreplicated(replicas: 0, of: 1)) {
+            try await pair.store.pushes.cancel(pair.app, lost)
+        }
+        pair.replica.signal(SIGCONT)
+        #expect(try await pair.store.pushes.cancel(pair.app, lost)?.state == .cancelled)
+        await pair.close()
+    }
+
     /// A publish writes to the nodes of its name, of its id and of the streams. Each node has its own replica.
     @Test func `in a cluster every node of a publish is asked`() async throws {
         let cluster = try await ClusterServers.start(replicated: true)
