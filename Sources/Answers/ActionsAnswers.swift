@@ -36,7 +36,7 @@ public struct ActionAnswer: AnswerBody {
         credential = try fields("credential", \.credential)
         address = try fields("address", \.address)
         who = try fields.optional(
-            "who", \.who, "The person, if the console knows: one who signed in with OpenID Connect.")
+            "who", \.who, "The person, if the console knows: one who signed in through a provider.")
         whoID = try fields.optional("who_id", \.whoID, PublisherAnswer.aboutWhoID)
         operationID = try fields("operation_id", \.operationID, "Of the request; of several, of the last one.")
         count = try fields("count", \.count, "How many pushes, tokens or channels it was about.")

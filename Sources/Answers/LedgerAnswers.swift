@@ -35,7 +35,7 @@ public struct PublisherAnswer: AnswerBody {
             "credential", \.credential, "`master`, the id of a credential, or the word of another caller.")
         address = try fields("address", \.address, "The client's address, as far as trusted proxies tell it.")
         who = try fields.optional(
-            "who", \.who, "The person, if the console knows: one who signed in with OpenID Connect.")
+            "who", \.who, "The person, if the console knows: one who signed in through a provider.")
         whoID = try fields.optional("who_id", \.whoID, Self.aboutWhoID)
         second = try fields.optional("second", \.second)
     }

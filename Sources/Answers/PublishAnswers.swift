@@ -4,7 +4,7 @@ import StrictJSON
 /// The words for a publish that is held.
 enum Held {
     static let about: Shape =
-        "What it waits for, such as `approval`: nothing is sent before. Absent: it waits for nothing."
+        "What it waits for, in a word: nothing is sent before. Absent: it waits for nothing."
     static let aboutID: Shape = "The id under which it waits."
 }
 

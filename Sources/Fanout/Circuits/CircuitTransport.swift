@@ -37,7 +37,8 @@ struct CircuitTransport: PushTransport {
             return PageOutcome(all: page, answer)
         }
         if case .unanswered(let none) = answer, none.cause == .cancelled || none.cause == .paced {
-            // The lease was lost before the probe left, or it has no turn. The platform has said nothing: another page becomes the probe.
+            // The lease was lost before the probe left, or it has no turn. The platform has said nothing, so another
+            // page becomes the probe.
             circuits.probeWasNotSent(key)
             return PageOutcome(all: page, answer)
         }

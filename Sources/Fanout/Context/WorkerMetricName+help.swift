@@ -19,7 +19,7 @@ extension WorkerMetricName {
         case .arrival: "from the 202 to the platform's answers, once for each page, retries too"
         case .claims:
             "leases: claimed; lapsed: the last owner crashed or stalled, its pages in flight are sent again; "
-                + "held by another worker; poison"
+                + "held by another worker; poison: too many owners in a row crashed, the task is given up"
         case .leasesLost: "leases taken by another worker, or expired while Redis was away"
         case .takenOver: "stream entries that other workers left"
         }

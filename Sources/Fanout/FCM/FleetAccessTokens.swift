@@ -1,5 +1,5 @@
 public import FCMClient
-public import LiveActivity
+import LiveActivity
 public import Store
 
 /// The access token of a project's service account. All workers of all apps that send with it share it through Redis.

@@ -88,8 +88,8 @@ struct RenderedPush: Sendable {
     }
 }
 
-/// A permission for a page for which others wait: the page's followers on other platforms, the name's next push, or the end
-/// of the worker.
+/// A permission for a page for which others wait: the page's followers on other platforms, the name's next push, or the
+/// end of the worker.
 struct Impatient: SendPermission {
     let permission: any SendPermission
     /// Whether others wait now.

@@ -128,8 +128,8 @@ extension PageOwner {
         }
     }
 
-    /// Opens or closes the circuits of the page's platforms. The run pauses once all of them are open, unless it goes on
-    /// without their channels.
+    /// Opens or closes the circuits of the page's platforms. The run pauses once all of them are open, unless it goes
+    /// on without their channels.
     private func updateCircuits(_ answered: AnsweredPage, _ reports: [PageReport]) async {
         var pauses: [Duration] = []
         for (part, report) in zip(answered.parts, reports) {

@@ -53,7 +53,9 @@ struct Sweep: Sendable {
             to: claim.lease.part == .catchUp ? .arrivals : .followers)
         delivery.state.change {
             $0.othersWait = claim.othersWait
-            if claim.record.isForSeveral { $0.parking = claim.isSplit ? .ifOthersWait : .always }
+            if claim.record.isForSeveral, delivery.app.senders.count > 1 {
+                $0.parking = claim.isSplit ? .ifOthersWait : .always
+            }
         }
     }
 
@@ -96,8 +98,8 @@ struct Sweep: Sendable {
         return delivery.held.isLive ? .interrupted(pause: .zero) : .lost
     }
 
-    /// Looks whether another push of the name waits for the end of this sweep. A page may wait long for its platform, and
-    /// nothing is settled meanwhile.
+    /// Looks whether another push of the name waits for the end of this sweep. A page may wait long for its platform,
+    /// and nothing is settled meanwhile.
     private func watchName() async {
         while delivery.mayGoOn {
             do { try await Task.sleep(for: Self.look) } catch { return }

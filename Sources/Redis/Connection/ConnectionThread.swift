@@ -29,7 +29,8 @@ struct ConnectionThread: ~Copyable {
 
     private init(_ mailbox: Mailbox, _ settings: ConnectionSettings) {
         (self.mailbox, self.settings) = (mailbox, settings)
-        machine = ConnectionMachine(url: "\(settings.url)", commandTimeout: settings.options.commandTimeout,
+        machine = ConnectionMachine(
+            url: "\(settings.url)", commandTimeout: settings.options.commandTimeout,
             sharesTurns: settings.options.sharesTurns)
     }
 

@@ -14,8 +14,8 @@ public struct RedisOptions: Sendable {
     public var needsPrimary = false
 
     /// Whether commands that come while the server owes a reply wait for it and are sent together. Then they share a
-    /// write, a read and a turn of the server, which forces its file to the disk once a turn. A command that comes alone
-    /// is sent at once.
+    /// write, a read and a turn of the server, which forces its file to the disk once a turn. A command that comes
+    /// alone is sent at once.
     public var sharesTurns = false
 
     public init() {}

@@ -196,9 +196,9 @@ extension Outcomes {
         self[.failed] = min(failed, most)
     }
 
-    /// The outcomes of retried channels that no script counted on their platform, because they were superseded or waited
-    /// when their push was stopped. Once the push is final, they are among the outcomes that other platforms do not have.
-    /// If several outcomes are possible, this is a guess.
+    /// The outcomes of retried channels that no script counted on their platform, because they were superseded or
+    /// waited when their push was stopped. Once the push is final, they are among the outcomes that other platforms do
+    /// not have. If several outcomes are possible, this is a guess.
     fileprivate mutating func settleRest(of sum: Outcomes) {
         for field in [SettledField.superseded, .expired, .failed, .skipped, .delivered, .pruned] {
             let most = sum[field] - self[field]

@@ -21,7 +21,7 @@ import Testing
         _ sender: any PlatformSender, _ perSecond: Int, _ fixture: WorkerFixture
     ) async throws -> any PlatformSender {
         var sender = sender
-        let (key, turns) = (AppPlatform(fixture.app, sender.platform), fixture.store.deliveryRates)
+        let (key, turns) = (PlatformAccount("\(fixture.app)", sender.platform), fixture.store.deliveryRates)
         // The rate rises from the first turn on, which has passed then.
         let pace = PlatformPace(perSecond: perSecond, rise: .milliseconds(1), rest: .seconds(600))
         while try await !turns.take(key, tokens: 1, pace, horizon: .zero).isTaken {}

@@ -22,11 +22,10 @@
 --   'remove' channel-and-token value: a pending removal, counted when it is confirmed.
 --   'retry' channel due attempts platform: a token of the page, tried again at due (ms). 'add' counts it as read.
 --   'open' channel attempts id length platform: a token of the page whose request is open for at most `length` ms.
---     'add' counts it as read. Only in the call that settles the page: the answer may come right after it.
+--     Only in the call that settles the page: the answer may come right after it. 'add' counts it as read.
 --   'join' channel attempts platform: the channel waits for an older push, so this push joins its retry queue and is
 --     counted here. If it supersedes a push there, it inherits that push's attempts, but not more than this number.
---   'refuse' platform reason others: a platform refuses the push, which is for other platforms too. If all refuse it,
---     it stops early. platform, others: codes, with blanks between them
+--   'refuse' platform reason others: a platform refuses the push. It stops early if all of the other codes did, too.
 --   'caughtUp' channel arrival: the catch-up has handled the channel, unless it registered once more.
 --   'reached' channel arrival: the same, and the channel has the push, so it is no late joiner.
 -- Returns {'stale'}: another worker has the lease. Nothing was written.
@@ -126,7 +125,6 @@ state = finish(p, w, now)
 -- When the push reached its first device. One that ends with this page needs no such time.
 if push.reaches and state == 'sending' then redis.call('HSETNX', p, 'first', now) end
 -- No late joiner needs what the newest push replaced, because that one is done. The next push takes the usual case.
-local isNewest = before and newest and string.find(newest, id, 1, true)
-if isNewest and state == 'done' then redis.call('HDEL', n, 'before') end
+if before and newest and string.find(newest, id, 1, true) and state == 'done' then redis.call('HDEL', n, 'before') end
 return {'ok', state, (isFinished or hasEnded) and 1 or 0, redis.call('ZCARD', q), first_due(r),
     redis.call('HLEN', o) - ownRemovals, sweep == 'catchUp' and 1 or 0, table.concat(finalPushes, ' ')}
