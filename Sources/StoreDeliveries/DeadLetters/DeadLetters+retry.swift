@@ -47,10 +47,13 @@ extension DeadLetters {
             ])
         }
         var (tokens, cursor, left) = (0, "0", 1)
-        while left > 0 {
-            guard case .taken(let count, let next, let rest) = try await answer(app, name, record, "take", cursor)
-            else { break }
-            (tokens, cursor, left) = (tokens + count, next, rest)
+        steps: while left > 0 {
+            switch try await answer(app, name, record, "take", cursor) {
+            case .taken(let count, let next, let rest): (tokens, cursor, left) = (tokens + count, next, rest)
+            // It was stopped once more, by an answer that came in between.
+            case .refused(.notFinished) where tokens == 0: return .notFinished
+            default: break steps
+            }
         }
         try await queue.schedule(retries, due: now)
         if left == 0 { _ = try await drop(app, push) }

@@ -140,6 +140,11 @@ import Testing
         #expect(try await retry(fixture, id) == .taken(tokens: 3, isResumed: true))
         let taken = try await fixture.ledger(id)
         #expect(taken.failed == 0 && taken.delivered == 4 && taken.pending == 3)
+        // The same answer once more, and with a word about the push: it is older than the retry.
+        answer.stop(id, reason: Self.stop)
+        _ = try await fixture.store.sweeps.settleLate(fixture.app, try ActivityName("match-1"), answer)
+        let again = try await fixture.ledger(id)
+        #expect(again.state != .failed && again.failed == 0 && again.pending == 3, "\(again)")
     }
 
     /// A card that shows a newer state must not go back.

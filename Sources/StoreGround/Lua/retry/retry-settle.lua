@@ -41,7 +41,8 @@ local name = {r = r, h = h, o = o, z = z, ps = ps, ws = ws, dls = dls, now = now
 
 local size = {pop = 7, again = 8, remove = 7, ['end'] = 6, open = 7, lapse = 2, keep = 2, refuse = 5, stop = 3,
     void = 2}
-local i, refusal = rest, nil
+-- acted: a late answer to a request that is not open any more says nothing of the push, which may have been retried.
+local i, refusal, acted = rest, nil, true
 while i <= #ARGV do
     local op, channel, push, seen, a, b, c = unpack(ARGV, i, i + 6)
     local d = ARGV[i + 7]
@@ -54,13 +55,14 @@ while i <= #ARGV do
             refusal = nil
         elseif op == 'keep' then
             redis.call('HINCRBY', w, 'wait', 1)
+            acted = not isLate
         elseif op == 'refuse' then
-            refusal = refuse(p, push, seen, a) and seen or refusal
+            refusal = acted and refuse(p, push, seen, a) and seen or refusal
         else
             -- Before the entry of 'keep' ends, so that these counts finish nothing.
             write_entries(now, retention)
             redis.call('HINCRBY', w, 'wait', -1)
-            local reason = push ~= '' and push or refusal
+            local reason = acted and (push ~= '' and push or refusal)
             if reason then stop_early(p, w, dls .. text, reason, now, retention) end
             finish(p, w, now)
             refusal = nil
@@ -86,6 +88,7 @@ while i <= #ARGV do
         elseif isLate then
             local registrations, sent = take_open(z, channel, seen)
             if sent == push then
+                acted = true
                 settle_late(name, op, channel, push, queue, registrations, a, b, c, d)
             elseif op == 'end' then
                 note_end_delivered(name, channel, push, seen, queue, a, b)
