@@ -26,6 +26,10 @@ public struct Tokens: Sendable {
         package var startedAt: Int64 { registeredAt - Int64(minutes) * 60_000 }
     }
 
+    /// As many channels of a bucket are read with the whole bucket, because Redis looks each field up from the bucket's
+    /// beginning.
+    package static let wholeBucket = 32
+
     package typealias Found = (entries: [Entry?], removals: [Int64?], more: [Reply])
 
     /// Looks channels up in one round trip, and reads `more` at the same moment.
@@ -42,35 +46,51 @@ public struct Tokens: Sendable {
             let commands =
                 [RedisCommand("HGET", keys.root(place.tag), "n")] + more
                 + byBucket.map { bucket, indices in
-                    RedisCommand("HMGET", keys.bucket(place.tag, bucket), indices.map { .bytes(channels[$0]) })
+                    let key = keys.bucket(place.tag, bucket)
+                    return indices.count < Self.wholeBucket
+                        ? RedisCommand("HMGET", key, indices.map { .bytes(channels[$0]) })
+                        : RedisCommand("HGETALL", key)
                 }
             var replies = try await redis.atOnce(commands)[...]
             guard try buckets.rememberCount(replies.removeFirst(), of: place, known: count) == count else { return nil }
             var entries = [Entry?](repeating: nil, count: channels.count)
             var removals = [Int64?](repeating: nil, count: channels.count)
             for ((_, indices), reply) in zip(byBucket, replies.dropFirst(more.count)) {
-                try read(reply, indices, now: now, place.span, into: &entries, &removals)
+                for (index, value) in try Self.values(reply, of: indices, channels) {
+                    let reading = RegistryRecord.read(value, now: now, place.span)
+                    guard
+                        case .live(let offset, let registeredAt, let isInfrequent, let minutes, let platform) = reading
+                    else {
+                        removals[index] = RegistryRecord.removal(of: value)
+                        continue
+                    }
+                    entries[index] = Entry(
+                        token: Array(value.dropFirst(offset)), registeredAt: registeredAt, isInfrequent: isInfrequent,
+                        minutes: minutes, platform: platform)
+                }
             }
             return (entries, removals, Array(replies.prefix(more.count)))
         }
     }
 
-    private func read(
-        _ reply: Reply, _ indices: [Int], now: Int64, _ span: RegistryRecord.Span, into entries: inout [Entry?],
-        _ removals: inout [Int64?]
-    ) throws(StoreError) {
-        try StoreError.check(reply.count, of: "HMGET", is: indices.count)
-        for (position, index) in indices.enumerated() where !reply[position].isNil {
-            let value = try reply[position].bytes()
-            let reading = RegistryRecord.read(value, now: now, span)
-            guard case .live(let offset, let registeredAt, let isInfrequent, let minutes, let platform) = reading else {
-                removals[index] = RegistryRecord.removal(of: value)
-                continue
+    /// The records of those channels of a bucket that have one, by the channels' indices.
+    private static func values(
+        _ reply: Reply, of indices: [Int], _ channels: [[UInt8]]
+    ) throws(StoreError) -> [(Int, ArraySlice<UInt8>)] {
+        var found: [(Int, ArraySlice<UInt8>)] = []
+        if indices.count < wholeBucket {
+            try StoreError.check(reply.count, of: "HMGET", is: indices.count)
+            for (position, index) in indices.enumerated() where !reply[position].isNil {
+                found.append((index, try reply[position].bytes()))
             }
-            entries[index] = Entry(
-                token: Array(value.dropFirst(offset)), registeredAt: registeredAt, isInfrequent: isInfrequent,
-                minutes: minutes, platform: platform)
+        } else {
+            let places = Dictionary(grouping: indices) { channels[$0] }
+            for (channel, value) in try reply.pairs() {
+                guard let same = places[Array(try channel.bytes())] else { continue }
+                for index in same { found.append((index, try value.bytes())) }
+            }
         }
+        return found
     }
 
     /// The tracked ones among these channels, with their present tokens. One round trip.

@@ -13,6 +13,27 @@ import Testing
         return page.isEmpty ? nil : Array(page.token(0))
     }
 
+    /// A bucket of which most is asked for is read whole, and other channels of it are left out.
+    @Test func `channels are found alike, whether one or most of a bucket are asked for`() async throws {
+        try await RegistryFixture.run { fixture in
+            let channels = (0..<60).map { _ in ChannelID.random() }
+            let registrations = channels.enumerated().map { number, channel in
+                Registration(channel: channel, token: .test(number), registeredAt: fixture.time.now - 10)
+            }
+            _ = try await fixture.registry.track(fixture.app, place, registrations)
+            try await fixture.registry.untrack(
+                fixture.app, place, [Untrack(channel: channels[7], removedAt: fixture.time.now)])
+            let asked = Array(channels.dropFirst(5).shuffled()) + [.random(), channels[9]]
+            #expect(asked.count > Tokens.wholeBucket)
+            let (page, _) = try await fixture.registry.tokens.lookup(fixture.app, place, asked.map(\.stored))
+            let living = asked.filter { channel in channels.contains(channel) && channel != channels[7] }
+            #expect(page.entries.indices.map { Array(page.channel($0)) } == living.map(\.stored))
+            for (index, channel) in living.enumerated() {
+                #expect(try await held(fixture, channel) == Array(page.token(index)))
+            }
+        }
+    }
+
     @Test func `the newer action wins`() async throws {
         try await RegistryFixture.run { fixture in
             let (registry, app, channel) = (fixture.registry, fixture.app, ChannelID.random())
