@@ -17,6 +17,7 @@ bin/bench accept --count 1000 --runs 1 --names 200
 bin/bench register --bulk 5000 --count 300 --runs 1 --storm 500
 bin/bench idle --seconds 2 --runs 1 --apps 2 --settle 1
 bin/bench small --count 200 --runs 1 --publishers 8 --names 100 --jobs no --kinds no
+bin/bench platforms --ios 500 --android 1000 --updates 1
 bin/bench ask --names 500 --pushes 500 --count 5
 bin/bench console --names 500 --pushes 500 --asks 2 --rates 20 --seconds 1 --runs 1
 bin/bench backup --followers 3000 --names 100
