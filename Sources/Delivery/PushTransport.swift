@@ -50,11 +50,12 @@ extension PushTransport {
 /// Says whether a sender may still begin requests. A lane's thread asks before each, so it must be cheap and not block.
 public protocol SendPermission: Sendable {
     var holds: Bool { get }
-    /// Whether the page may wait for a turn in the platform's pace. If not, entries without a turn come back as paced.
-    var mayWait: Bool { get }
+    /// How long entries may wait for a turn in the platform's pace. Entries with a later turn come back as paced. Nil:
+    /// as long as it takes.
+    var patience: Duration? { get }
 }
 
-extension SendPermission { public var mayWait: Bool { true } }
+extension SendPermission { public var patience: Duration? { nil } }
 
 /// For senders that share their work with no other process.
 public struct StandingPermission: SendPermission {

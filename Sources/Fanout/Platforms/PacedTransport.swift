@@ -65,14 +65,14 @@ public struct PacedTransport: PushTransport {
         let isSmall = entries <= Self.slice / 2
         var waited: Duration = .zero
         while permission.holds {
-            let mayWait = permission.mayWait
-            let horizon = mayWait && isSmall ? Self.far : Self.near
+            let patience = permission.patience
+            let horizon = patience ?? (isSmall ? Self.far : Self.near)
             // Longer than the horizon of small slices, so that these cannot take it.
             let reserve = !isSmall && waited >= Self.far ? Self.far + Self.near : .zero
             // Without Redis the sender soon loses its lease, which ends the wait.
             let turn = try? await turns.take(account, tokens: entries, pace, horizon: horizon, reserve: reserve)
             let isTaken = turn?.isTaken ?? false
-            if let turn, !turn.isTaken, !mayWait { return .paced }
+            if let turn, !turn.isTaken, patience != nil { return .paced }
             var rest =
                 isTaken ? turn?.wait ?? .zero : min(max((turn?.wait ?? .zero) - horizon, Self.look), .seconds(1))
             waited += rest

@@ -75,7 +75,7 @@ struct RenderedPush: Sendable {
             let (plan, part) = await send(platforms.first ?? .ios, of: false, permission)
             return (plan, [part])
         }
-        let permission = Impatient(permission) { true }
+        let permission = Impatient(permission) { Impatient.ofMixedPages }
         return await withTaskGroup { group in
             for platform in platforms { group.addTask { await send(platform, of: true, permission) } }
             var (plans, parts): ([PagePlan], [PagePart]) = ([], [])
@@ -91,14 +91,19 @@ struct RenderedPush: Sendable {
 /// A permission for a page for which others wait: the page's followers on other platforms, the name's next push, or the
 /// end of the worker.
 struct Impatient: SendPermission {
-    let permission: any SendPermission
-    /// Whether others wait now.
-    let othersWait: @Sendable () -> Bool
-    var holds: Bool { permission.holds }
-    var mayWait: Bool { permission.mayWait && !othersWait() }
+    static let ofMixedPages: Duration = .milliseconds(250)
 
-    init(_ permission: any SendPermission, _ othersWait: @escaping @Sendable () -> Bool) {
-        (self.permission, self.othersWait) = (permission, othersWait)
+    let permission: any SendPermission
+    /// How long those that wait now leave the page. Nil: nobody waits.
+    let left: @Sendable () -> Duration?
+    var holds: Bool { permission.holds }
+    var patience: Duration? {
+        guard let left = left() else { return permission.patience }
+        return min(left, permission.patience ?? left)
+    }
+
+    init(_ permission: any SendPermission, _ left: @escaping @Sendable () -> Duration?) {
+        (self.permission, self.left) = (permission, left)
     }
 }
 

@@ -101,7 +101,7 @@ struct PageDelivery: PageOwner {
             // A run of retries has nothing else to do than to wait.
             let isSweep = channel == nil
             permission = Impatient(permission) { [state, context] in
-                context.drain.isOn || isSweep && state.values.parks
+                context.drain.isOn ? .zero : isSweep ? state.values.patience : nil
             }
         }
         let (sent, parts) = await push.send(

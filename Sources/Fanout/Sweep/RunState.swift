@@ -44,6 +44,8 @@ final class RunState: Sendable {
             case .always: true
             }
         }
+        /// How long a page may wait for its platform's turn. A platform that is at its pace has no turn at once.
+        var patience: Duration? { parks ? parking == .always ? Impatient.ofMixedPages : .zero : nil }
         var goesOn: Bool { !isLost && pause == nil && !isStopped && leftovers == nil }
 
         /// Notes what Redis said when a page was settled.
