@@ -8,12 +8,6 @@ public import Store
 public struct PacedTransport: PushTransport {
     /// The most entries of a turn. At the lowest rate of FCM they take a second and a half.
     private static let slice = 250
-    /// A slice asks again for a turn that is later than `near`, so that the queue of turns stays short. A small push,
-    /// which takes a turn up to `far`, soon has its own. A slice that has waited for `far` has a part of the rate to
-    /// itself, because many small pushes would keep the queue longer than `near` (`PageDelivery`).
-    private static let (near, far): (Duration, Duration) = (.milliseconds(250), .seconds(2))
-    /// How long a waiting slice sleeps before it looks whether it may still be sent.
-    private static let look: Duration = .milliseconds(100)
 
     private let transport: any PushTransport
     private let account: PlatformAccount
@@ -63,24 +57,16 @@ public struct PacedTransport: PushTransport {
     /// - Returns: why nothing may be sent; nil once the turn is there
     private func awaitTurn(_ entries: Int, while permission: any SendPermission) async -> NoAnswer.Cause? {
         let isSmall = entries <= Self.slice / 2
-        var waited: Duration = .zero
+        var wait = TurnWait()
         while permission.holds {
             let patience = permission.patience
-            let horizon = patience ?? (isSmall ? Self.far : Self.near)
-            // Longer than the horizon of small slices, so that these cannot take it.
-            let reserve = !isSmall && waited >= Self.far ? Self.far + Self.near : .zero
+            let horizon = patience ?? TurnWait.horizon(isSmall: isSmall)
             // Without Redis the sender soon loses its lease, which ends the wait.
-            let turn = try? await turns.take(account, tokens: entries, pace, horizon: horizon, reserve: reserve)
-            let isTaken = turn?.isTaken ?? false
+            let turn = try? await turns.take(
+                account, tokens: entries, pace, horizon: horizon, reserve: wait.reserve(isSmall: isSmall))
             if let turn, !turn.isTaken, patience != nil { return .paced }
-            var rest =
-                isTaken ? turn?.wait ?? .zero : min(max((turn?.wait ?? .zero) - horizon, Self.look), .seconds(1))
-            waited += rest
-            while rest > .zero, permission.holds {
-                try? await Task.sleep(for: min(rest, Self.look))
-                rest -= Self.look
-            }
-            if isTaken { return permission.holds ? nil : .cancelled }
+            await wait.sleep(turn ?? (false, .zero), within: horizon, atLeast: TurnWait.look) { permission.holds }
+            if turn?.isTaken == true { return permission.holds ? nil : .cancelled }
         }
         return .cancelled
     }

@@ -75,7 +75,7 @@ struct RenderedPush: Sendable {
             let (plan, part) = await send(platforms.first ?? .ios, of: false, permission)
             return (plan, [part])
         }
-        let permission = Impatient(permission) { Impatient.ofMixedPages }
+        let permission = Impatient(permission) { TurnWait.near }
         return await withTaskGroup { group in
             for platform in platforms { group.addTask { await send(platform, of: true, permission) } }
             var (plans, parts): ([PagePlan], [PagePart]) = ([], [])
@@ -91,8 +91,6 @@ struct RenderedPush: Sendable {
 /// A permission for a page for which others wait: the page's followers on other platforms, the name's next push, or the
 /// end of the worker.
 struct Impatient: SendPermission {
-    static let ofMixedPages: Duration = .milliseconds(250)
-
     let permission: any SendPermission
     /// How long those that wait now leave the page. Nil: nobody waits.
     let left: @Sendable () -> Duration?

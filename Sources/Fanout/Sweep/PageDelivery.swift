@@ -115,7 +115,7 @@ struct PageDelivery: PageOwner {
         }
         let report = await read(
             AnsweredPage(page: sent.page, parts: parts, outcome: sent.outcome, details: details, isLate: false))
-        // Nobody waits for a halted platform: each channel gets its push once the platform takes pushes again.
+        // A halted platform holds nobody up: each channel gets its push once the platform takes pushes again.
         let isParked = report.halt != nil && held.isLive && state.values.parks
         guard report.isUnsent, !isParked else {
             return SentPage(record: record, report: report, open: open(sent, details, channel))
@@ -155,14 +155,6 @@ struct PageDelivery: PageOwner {
 
 /// An app's cap of the delivery rate. Without one, nothing here asks Redis or waits.
 extension PageDelivery {
-    /// A large push asks again for a turn that is later than `near`. So it fills no long queue of turns, and a small
-    /// push, which takes a turn up to `far`, soon has its own. Pages of large pushes that have waited for `far` have a
-    /// part of the rate to themselves (`delivery-turn`), because many small pushes would keep the queue longer than
-    /// `near`.
-    private static let (near, far): (Duration, Duration) = (.milliseconds(250), .seconds(2))
-    /// How long a waiting page sleeps before it looks for a drain, a pause or a lost lease.
-    private static let look: Duration = .milliseconds(100)
-
     /// The cap as it is now. A reload may change it.
     var rate: DeliveryRate? { context.options.rates[app.key] }
 
@@ -173,34 +165,20 @@ extension PageDelivery {
     /// - Returns: false if the run may not go on. Then nothing is sent or settled, and the page is read again.
     func awaitTurn(_ tokens: Int, of push: PushID) async -> Bool {
         if rate == nil || tokens == 0 { return true }
-        var waited: Duration = .zero
+        var wait = TurnWait()
         while mayGoOn {
             guard let rate else { return true }
             let isSmall = tokens <= rate.slice / 2
-            let horizon = isSmall ? Self.far : Self.near
-            // A reserve longer than the reserve of small pushes, so that small pushes cannot take it.
-            let reserve = !isSmall && waited >= Self.far ? Self.far + Self.near : .zero
+            let horizon = TurnWait.horizon(isSmall: isSmall)
             let turn = await ask { () async throws(StoreError) in
                 try await store.deliveryRates.take(
-                    app.key, push, tokens: tokens, rate, horizon: horizon, reserve: reserve)
+                    app.key, push, tokens: tokens, rate, horizon: horizon, reserve: wait.reserve(isSmall: isSmall))
             }
             guard let turn else { return false }
-            // Without a turn, ask when the queue of turns is as short as wanted.
-            let pause = turn.isTaken ? turn.wait : min(max(turn.wait - horizon, .milliseconds(10)), .seconds(1))
-            guard await sleep(pause) else { return false }
-            waited += pause
+            await wait.sleep(turn, within: horizon, atLeast: .milliseconds(10)) { mayGoOn }
             if turn.isTaken { return mayGoOn }
         }
         return false
-    }
-
-    private func sleep(_ duration: Duration) async -> Bool {
-        var rest = duration
-        while rest > .zero, mayGoOn {
-            try? await Task.sleep(for: min(rest, Self.look))
-            rest -= Self.look
-        }
-        return mayGoOn
     }
 }
 

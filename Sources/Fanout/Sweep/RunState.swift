@@ -37,15 +37,16 @@ final class RunState: Sendable {
         /// The pushes of pages that were sent and not settled.
         var unsettled: Set<PushID> = []
 
-        var parks: Bool {
+        /// How long a page may wait for its platform's turn. Nil: as long as it takes. A platform that is at its pace
+        /// has no turn at once.
+        var patience: Duration? {
             switch parking {
-            case .never: false
-            case .ifOthersWait: othersWait
-            case .always: true
+            case .never: nil
+            case .ifOthersWait: othersWait ? .zero : nil
+            case .always: TurnWait.near
             }
         }
-        /// How long a page may wait for its platform's turn. A platform that is at its pace has no turn at once.
-        var patience: Duration? { parks ? parking == .always ? Impatient.ofMixedPages : .zero : nil }
+        var parks: Bool { patience != nil }
         var goesOn: Bool { !isLost && pause == nil && !isStopped && leftovers == nil }
 
         /// Notes what Redis said when a page was settled.
