@@ -182,7 +182,6 @@ public struct Pushes: Sendable {
     }
 
     private func confirm(_ app: AppKey, _ publish: Publish, _ id: PushID) async throws(StoreError) {
-        if replicas == nil { return }
         try await confirm(
             app, publish.name, id,
             elsewhere: index.proofs(app, id, publish.name) + [
@@ -194,12 +193,13 @@ public struct Pushes: Sendable {
 
     /// Returns when enough replicas have the push as it is now, if any have to.
     func confirm(
-        _ app: AppKey, _ name: ActivityName, _ id: PushID, elsewhere: [RedisCommand] = []
+        _ app: AppKey, _ name: ActivityName, _ id: PushID, elsewhere: @autoclosure () -> [RedisCommand] = []
     ) async throws(StoreError) {
+        guard let replicas else { return }
         let tag = keys.tag(app, name)
-        try await replicas?.confirm(
+        try await replicas.confirm(
             push: keys.push(tag, id), life: keys.retention,
-            small: (id, keys.name(tag), keys.nameRetention, keys.keptPushes(tag, id)), elsewhere: elsewhere)
+            small: (id, keys.name(tag), keys.nameRetention, keys.keptPushes(tag, id)), elsewhere: elsewhere())
     }
 
     /// The queue that is full, or nil. Measures again before a refusal, because workers may have made room since.
