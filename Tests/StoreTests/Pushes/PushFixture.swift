@@ -106,6 +106,17 @@ struct PushFixture {
         return claim
     }
 
+    /// Claims the catch-up of a push and settles all of its arrivals as one page.
+    func catchUp(_ name: String, _ id: PushID, _ body: (inout Settlement) -> Void) async throws {
+        let claim = try await claim(name, id, .catchUp)
+        var page = Settlement(range: ScanPosition(0)..<ScanPosition(1))
+        body(&page)
+        for arrival in try await store.sweeps.arrivals(app, ActivityName(name), after: 0, limit: 10) {
+            page.caughtUp(arrival)
+        }
+        _ = try await settle(claim, page)
+    }
+
     func settle(_ claim: Claim, _ settlement: Settlement) async throws -> Settled {
         try await store.sweeps.settle(claim.lease, for: lease, settlement)
     }

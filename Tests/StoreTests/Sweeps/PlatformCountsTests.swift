@@ -81,14 +81,10 @@ import Testing
         page.count(.delivered)
         page.remove(prune)
         _ = try await fixture.settle(claim, page)
-        let tail = try await fixture.claim("match-1", id, .catchUp)
-        var caught = Settlement(range: ScanPosition(0)..<ScanPosition(1))
-        caught.count(targets: 1, on: .android)
-        caught.remove(prune)
-        let arrivals = try await fixture.store.sweeps.arrivals(
-            fixture.app, ActivityName("match-1"), after: 0, limit: 10)
-        arrivals.forEach { caught.caughtUp($0) }
-        _ = try await fixture.settle(tail, caught)
+        try await fixture.catchUp("match-1", id) { caught in
+            caught.count(targets: 1, on: .android)
+            caught.remove(prune)
+        }
         let ledger = try await fixture.ledger(id)
         #expect(ledger.targets == 2 && ledger.pending == 1)
         #expect(ledger.byPlatform[.android] == Outcomes(targets: 1))
