@@ -142,7 +142,7 @@ import Testing
         #expect(machine.answered(now: Self.began).expecting == nil)
         let (batches, expecting) = machine.write(now: Self.began)
         #expect(batches.map(\.caller) == [2, 3] && expecting == 2)
-        // Of those that wait no byte was written, so they move to the next connection as often as it takes.
+        // No byte of the waiting batches was written, so they move to the next connection as often as it takes.
         machine.take([batch(4)])
         #expect(apply(.broke, to: &machine) == ["2 lost", "3 lost"])
         #expect(machine.next(now: Self.now) == .connect)

@@ -12,7 +12,7 @@ public struct WaitingChannel: Sendable, Hashable {
     public var attempts: Int
     /// The token of its activity, or its start token. Nil if the channel does not follow the name any more.
     public var token: [UInt8]?
-    /// The platform of the token. Without one, that of the token for which the channel began to wait, as far as its
+    /// The platform of the token. Without a token, the platform for which the channel began to wait, as far as its
     /// retry queue tells it.
     public var platform = Platform.ios
     /// Its device has lost the card, see `PushToken.withoutCard`.

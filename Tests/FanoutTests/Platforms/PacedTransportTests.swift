@@ -118,7 +118,7 @@ import Testing
     @Test func `two apps of one project share its turns`() async throws {
         let (turns, server) = try await turns()
         defer { server.stop() }
-        // What a worker has for each app that uses FCM.
+        // A worker has such a transport for each app that uses FCM.
         func transport(_ project: String) -> any PushTransport {
             FCMSender(project: project, transport: Counting(), turns: turns, now: { 0 }).transport
         }

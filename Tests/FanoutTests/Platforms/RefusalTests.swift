@@ -88,7 +88,7 @@ import Testing
         #expect(letter?.stopped == Self.reason)
     }
 
-    /// Nobody follows on the other platform, so the update before it is what the cards show.
+    /// The other platform has no follower, so the update before it is what the cards show.
     @Test func `a push that reached nobody ends as a stopped one`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<2, on: .apns)

@@ -377,7 +377,7 @@ import Testing
             #expect(try await isOpen(fixture))
             let other = try await fixture.claimed(Self.name, id)
             _ = try await fixture.deliver(other, targets: 2)
-            // What is left in the stream finds nothing to do.
+            // The entry that is left in the stream finds nothing to do.
             _ = try await read(fixture)
         }
     }
