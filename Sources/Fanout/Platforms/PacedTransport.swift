@@ -3,12 +3,9 @@ public import LiveActivity
 public import Store
 
 /// A transport to a platform that wants a pace of all senders of an account together. It sends a page in slices, and
-/// takes a turn for each from Redis (`delivery-turn`). A platform without a pace has no such transport, and asks
+/// takes a turn for each from Redis (`delivery-turn`). A slice is as large as its turn. A platform without a pace has no such transport, and asks
 /// nothing.
 public struct PacedTransport: PushTransport {
-    /// The most entries of a turn. At the lowest rate of FCM they take a second and a half.
-    private static let slice = 250
-
     private let transport: any PushTransport
     private let account: PlatformAccount
     private let pace: PlatformPace
@@ -27,36 +24,31 @@ public struct PacedTransport: PushTransport {
     public func send(
         _ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission, _ handover: Handover?
     ) async -> PageOutcome {
-        if page.count <= Self.slice { return await sendSlice(page, push, while: permission, handover) }
-        // A slice that is nearly done says nothing about the others.
-        let handover = handover.map { _ in Handover() }
+        let isSmall = page.count <= PlatformPace.slice / 2
         return await withTaskGroup { group in
-            for start in stride(from: 0, to: page.count, by: Self.slice) {
-                let slice = page.part(Array(start..<min(start + Self.slice, page.count)))
-                if let cause = await awaitTurn(slice.count, while: permission) {
-                    group.addTask { Self.unsent(slice, cause) }
-                    continue
+            var start = 0
+            while start < page.count {
+                let (count, cause) = await awaitTurn(page.count - start, isSmall, while: permission)
+                let slice = page.part(Array(start..<start + count))
+                start += count
+                // A slice that is nearly done says nothing about the others.
+                let handover = count == page.count ? handover : handover.map { _ in Handover() }
+                group.addTask {
+                    if let cause {
+                        return PageOutcome(all: slice, .unanswered(NoAnswer(cause, mayHaveBeenDelivered: false)))
+                    }
+                    return await transport.send(slice, push, while: permission, handover)
                 }
-                group.addTask { await transport.send(slice, push, while: permission, handover) }
             }
             return await group.reduce(into: PageOutcome()) { $0 += $1 }
         }
     }
 
-    private static func unsent(_ page: TokenPage, _ cause: NoAnswer.Cause) -> PageOutcome {
-        PageOutcome(all: page, .unanswered(NoAnswer(cause, mayHaveBeenDelivered: false)))
-    }
-
-    private func sendSlice(
-        _ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission, _ handover: Handover?
-    ) async -> PageOutcome {
-        if let cause = await awaitTurn(page.count, while: permission) { return Self.unsent(page, cause) }
-        return await transport.send(page, push, while: permission, handover)
-    }
-
-    /// - Returns: why nothing may be sent; nil once the turn is there
-    private func awaitTurn(_ entries: Int, while permission: any SendPermission) async -> NoAnswer.Cause? {
-        let isSmall = entries <= Self.slice / 2
+    /// Waits for a turn.
+    /// - Returns: how many of the entries may be sent now; or all of them, and why none may be sent
+    private func awaitTurn(
+        _ entries: Int, _ isSmall: Bool, while permission: any SendPermission
+    ) async -> (count: Int, cause: NoAnswer.Cause?) {
         var wait = TurnWait()
         while permission.holds {
             let patience = permission.patience
@@ -64,10 +56,10 @@ public struct PacedTransport: PushTransport {
             // Without Redis the sender soon loses its lease, which ends the wait.
             let turn = try? await turns.take(
                 account, tokens: entries, pace, horizon: horizon, reserve: wait.reserve(isSmall: isSmall))
-            if let turn, !turn.isTaken, patience != nil { return .paced }
-            await wait.sleep(turn ?? (false, .zero), within: horizon, atLeast: TurnWait.look) { permission.holds }
-            if turn?.isTaken == true { return permission.holds ? nil : .cancelled }
+            if let turn, !turn.isTaken, patience != nil { return (entries, .paced) }
+            await wait.sleep(turn ?? .unknown, within: horizon, atLeast: TurnWait.look) { permission.holds }
+            if let turn, turn.isTaken { return permission.holds ? (turn.tokens, nil) : (entries, .cancelled) }
         }
-        return .cancelled
+        return (entries, .cancelled)
     }
 }

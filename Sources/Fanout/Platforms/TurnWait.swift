@@ -1,3 +1,5 @@
+import Store
+
 /// The wait for a turn in a rate that workers share (`delivery-turn`): for a page under an app's cap (`PageDelivery`),
 /// or for a slice at a platform's pace (`PacedTransport`).
 struct TurnWait {
@@ -21,7 +23,7 @@ struct TurnWait {
     ///   - least: how long it sleeps at least without a turn
     ///   - mayGoOn: ends the sleep
     mutating func sleep(
-        _ turn: (isTaken: Bool, wait: Duration), within horizon: Duration, atLeast least: Duration,
+        _ turn: DeliveryTurn, within horizon: Duration, atLeast least: Duration,
         while mayGoOn: () -> Bool
     ) async {
         var rest = turn.isTaken ? turn.wait : min(max(turn.wait - horizon, least), .seconds(1))

@@ -25,10 +25,26 @@ public struct PlatformPace: Sendable, Hashable {
     public var rise: Duration
     /// How long nothing is sent before the rate rises again.
     public var rest: Duration
+    /// A turn for more tokens than these is for those of a tenth of a second at the present rate.
+    public static let slice = 250
 
     public init(perSecond: Int, rise: Duration, rest: Duration) {
         (self.perSecond, self.rise, self.rest) = (perSecond, rise, rest)
     }
+}
+
+/// A turn in which a worker sends, or why it has none.
+public struct DeliveryTurn: Sendable, Hashable {
+    /// How many tokens it is for. 0: the caller has no turn.
+    public var tokens: Int
+    /// How long until the turn, or until the next one.
+    public var wait: Duration
+    public var isTaken: Bool { tokens > 0 }
+
+    public init(tokens: Int, wait: Duration) { (self.tokens, self.wait) = (tokens, wait) }
+
+    /// Redis did not answer.
+    public static let unknown = DeliveryTurn(tokens: 0, wait: .zero)
 }
 
 /// The turns in which workers send. A worker takes one for a page, never for a token (docs/adr/0030-delivery-rate.md).
@@ -39,10 +55,9 @@ public struct DeliveryRates: Sendable {
     /// Takes a turn, unless the next one is later than `horizon`.
     /// - Parameter reserve: a page that has waited long may also have one of the turns that only such pages have, if it
     ///   is not later than this.
-    /// - Returns: whether the caller has a turn, and how long it waits for it, or for the next one.
     public func take(
         _ app: AppKey, _ push: PushID, tokens: Int, _ rate: DeliveryRate, horizon: Duration, reserve: Duration = .zero
-    ) async throws(StoreError) -> (isTaken: Bool, wait: Duration) {
+    ) async throws(StoreError) -> DeliveryTurn {
         try await take(
             [
                 "appTurn": keys.deliveryTurn(app), "pushTurn": keys.deliveryTurn(app, push),
@@ -52,9 +67,10 @@ public struct DeliveryRates: Sendable {
     }
 
     /// Takes a turn at a platform, for all pushes of all apps that send with the account. `reserve` is as above.
+    /// - Parameter tokens: the turn may be for fewer (`PlatformPace.slice`)
     public func take(
         _ account: PlatformAccount, tokens: Int, _ pace: PlatformPace, horizon: Duration, reserve: Duration = .zero
-    ) async throws(StoreError) -> (isTaken: Bool, wait: Duration) {
+    ) async throws(StoreError) -> DeliveryTurn {
         let turn = keys.deliveryTurn(account)
         return try await take(
             ["appTurn": turn, "pushTurn": turn, "reserveTurn": keys.reservedTurn(account)], tokens,
@@ -64,15 +80,16 @@ public struct DeliveryRates: Sendable {
     private func take(
         _ turns: KeyValuePairs<String, RedisKey>, _ tokens: Int, _ rate: DeliveryRate?, _ pace: PlatformPace?,
         horizon: Duration, reserve: Duration
-    ) async throws(StoreError) -> (isTaken: Bool, wait: Duration) {
-        let (isTaken, wait) = try await redis.run(
+    ) async throws(StoreError) -> DeliveryTurn {
+        let (tokens, wait) = try await redis.run(
             Lua.deliveryTurn, keys: turns,
             [
                 "tokens": .int(tokens), "ofApp": .int(rate?.ofApp ?? 0), "ofPush": .int(rate?.ofPush ?? 0),
                 "rise": .int(pace?.rise.milliseconds ?? 0), "quiet": .int(pace?.rest.milliseconds ?? 0),
-                "horizon": .int(horizon.milliseconds), "reserve": .int(reserve.milliseconds),
+                "slice": .int(pace == nil ? 0 : PlatformPace.slice), "horizon": .int(horizon.milliseconds),
+                "reserve": .int(reserve.milliseconds),
             ]
-        ).values(.flag("turn"), .integer("wait"))
-        return (isTaken, .milliseconds(wait))
+        ).values(.integer("tokens"), .integer("wait"))
+        return DeliveryTurn(tokens: Int(tokens), wait: .milliseconds(wait))
     }
 }

@@ -24,10 +24,11 @@ import Testing
         let (turns, server) = try await turns()
         defer { server.stop() }
         let pace = PlatformPace(perSecond: 10_000, rise: .seconds(60), rest: Self.rest)
-        #expect(try await turns.take(account, tokens: 250, pace, horizon: .zero) == (true, .zero))
-        let (isTaken, wait) = try await turns.take(account, tokens: 250, pace, horizon: .zero)
+        let atOnce = DeliveryTurn(tokens: 250, wait: .zero)
+        #expect(try await turns.take(account, tokens: 5_000, pace, horizon: .zero) == atOnce)
+        let early = try await turns.take(account, tokens: 5_000, pace, horizon: .zero)
         // 250 messages at a sixtieth of 10,000 a second.
-        #expect(!isTaken && wait > .milliseconds(1_000) && wait <= .milliseconds(1_500))
+        #expect(!early.isTaken && early.wait > .milliseconds(1_000) && early.wait <= .milliseconds(1_500))
         // Take the turns of the first minute, and then look at the rate.
         var last: Duration = .zero
         while last < .seconds(61) {
@@ -36,11 +37,11 @@ import Testing
             last = turn.wait
         }
         let next = try await turns.take(account, tokens: 5_000, pace, horizon: .seconds(120))
-        #expect(
-            (.milliseconds(400)...(.milliseconds(501))).contains(next.wait - last), "half a second at the whole rate")
+        #expect(next.tokens == 1_000, "a tenth of a second at the whole rate")
+        #expect((.milliseconds(80)...(.milliseconds(101))).contains(next.wait - last))
         // Another account, and one of the same name at another platform, have turns of their own.
         for other in [PlatformAccount("bank-1", .android), PlatformAccount(account.name, .ios)] {
-            #expect(try await turns.take(other, tokens: 1, pace, horizon: .zero) == (true, .zero))
+            #expect(try await turns.take(other, tokens: 250, pace, horizon: .zero) == atOnce)
         }
     }
 
@@ -69,8 +70,8 @@ import Testing
         let hour = Duration.seconds(3_600)
         #expect(try await !turns.take(account, tokens: 1_000, pace, horizon: .zero).isTaken)
         #expect(try await turns.take(account, tokens: 1_000, pace, horizon: .zero, reserve: hour).isTaken)
-        // The reserve is a quarter of the rate as it is now, a tenth of the whole: four seconds for these tokens. Of
-        // the whole rate it would be 0.4.
+        // The reserve is a quarter of the rate as it is now, a fortieth of the whole: four seconds for a turn of 250.
+        // Of the whole rate it would be 0.1.
         try await Task.sleep(for: .milliseconds(500))
         #expect(try await !turns.take(account, tokens: 1, pace, horizon: .zero, reserve: hour).isTaken)
     }
@@ -104,15 +105,15 @@ import Testing
         let (turns, server) = try await turns()
         defer { server.stop() }
         let inner = Counting()
-        let pace = PlatformPace(perSecond: 1_000_000, rise: .milliseconds(1), rest: Self.rest)
+        let pace = PlatformPace(perSecond: 4_000, rise: .zero, rest: Self.rest)
         let transport = PacedTransport(inner, account, pace, turns)
         let push = PreparedPush(path: .shared("/"), fields: [], body: .shared([]))
         #expect(await transport.send(page(1_000), push).accepted == 1_000)
-        #expect(inner.pages == [250, 250, 250, 250])
+        #expect(inner.pages.sorted() == [200, 400, 400], "a tenth of a second each")
         #expect(await transport.send(page(3), push).accepted == 3)
         let refused = await transport.send(page(600), push, while: Permission(holds: false))
         #expect(refused.accepted == 0 && refused.exceptions.map(\.index) == Array(0..<600))
-        #expect(inner.pages.count == 5)
+        #expect(inner.pages.count == 4)
     }
 
     @Test func `two apps of one project share its turns`() async throws {

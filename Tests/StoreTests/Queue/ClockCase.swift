@@ -239,14 +239,14 @@ struct ClockCase: Sendable, CustomTestStringConvertible, CustomStringConvertible
         ClockCase("the delivery rate", ["delivery-turn"], .milliseconds(2_500)) { fixture in
             let rate = try #require(DeliveryRate(ofApp: 1_000, ofPush: 500))
             let push = PushID.random()
-            func take(_ tokens: Int) async throws -> (isTaken: Bool, wait: Duration) {
+            func take(_ tokens: Int) async throws -> DeliveryTurn {
                 try await fixture.store.deliveryRates.take(
                     fixture.app, push, tokens: tokens, rate, horizon: .seconds(2))
             }
             while try await take(125).isTaken {}
             return {
-                let (isTaken, wait) = try await take(1)
-                return isTaken ? .zero : wait
+                let turn = try await take(1)
+                return turn.isTaken ? .zero : turn.wait
             }
         },
         ClockCase("the prune guard's window", ["guard-count"], .seconds(600)) { fixture in

@@ -3,16 +3,19 @@
 -- keys appTurn, pushTurn: when the next tokens may go, µs since 1970, a point, and how far ahead that was when it was
 --   stored, µs; for a rate that rises also a point, and when it began to, µs; absent = now
 -- key reserveTurn: the same of the turns that only pages have that waited long: a quarter of the app's present rate
--- argument tokens: how many the caller sends in its turn
+-- argument tokens: how many the caller wants to send
 -- arguments ofApp, ofPush: tokens a second; 0 = no limit
 -- argument rise: ms in which the app's rate rises from a sixtieth to the whole after a rest; 0: it is always the whole
 -- argument quiet: ms without tokens after which the rate rises again
+-- argument slice: a turn may be for fewer tokens than the caller wants: for those of a tenth of a second at the app's
+--   present rate, but at least for so many. 0: a turn is for all of them
 -- argument horizon: ms; the caller gets no turn that is later than this
 -- argument reserve: ms; the caller has waited long, and may have a reserved turn that is not later than this. 0: it has not
--- Returns {1, ms until the turn}, or {0, the same}: the caller has no turn and asks again.
+-- Returns {tokens of the turn, ms until the turn}, or {0, the same}: the caller has no turn and asks again.
 -- A worker that dies in its turn leaves a pause as long as the turn. A repeated call takes a second turn.
 local now = math.floor(redis_now() * 1000)
 ofApp, ofPush, rise, quiet = tonumber(ofApp), tonumber(ofPush), tonumber(rise) * 1000, tonumber(quiet) * 1000
+tokens, slice = tonumber(tokens), tonumber(slice)
 local function turn(key, rate)
     local next, length, began = string.match(rate > 0 and redis.call('GET', key) or '', '^(%d+)%.(%d+)%.?(%d*)$')
     local isKnown = next and since(next - length, now) < math.huge
@@ -31,6 +34,7 @@ local forApp, began = turn(appTurn, ofApp)
 local forPush = turn(pushTurn, ofPush)
 local wait = math.ceil((math.max(forApp, forPush) - now) / 1000)
 if rise > 0 then ofApp = ofApp * math.min(1, math.max(1 / 60, (forApp - began) / rise)) end
+if slice > 0 then tokens = math.min(tokens, math.max(slice, math.floor(ofApp / 10))) end
 if wait > tonumber(horizon) then
     local reserved = turn(reserveTurn, ofApp)
     if wait > tonumber(reserve) or reserved > now then return {0, wait} end
@@ -38,4 +42,4 @@ if wait > tonumber(horizon) then
 end
 take(appTurn, ofApp, forApp, rise > 0 and began)
 take(pushTurn, ofPush, forPush)
-return {1, wait}
+return {tokens, wait}
