@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # Updates of one large name while some phones' requests are never answered: when each update is at all other phones.
 #   bin/bench silent [--tokens N] [--shares "PERCENT …"] [--pushes N] [--every-ms N] [--latency MS] [--runs N]
-#                    [--transports "nghttp2 libcurl"] [--fresh TOKENS]
+#                    [--transports "nghttp2 libcurl"] [--dead PERCENT] [--fresh TOKENS]
 # --pushes updates, --every-ms apart, to a name of --tokens tokens, and the same once more with a share of tokens whose requests
 # the simulator never answers: --runs such pairs for each share. The time is that from the 202 until the simulator has accepted
 # the update for all other tokens. "over": updates that took more than 1.5 times the median of the pair without silent tokens and
 # a second. "never": updates that were not there in 30 s.
+# --dead: so many of the tokens are dead in each half of a pair, and registered again before the next.
 # --fresh: instead, each worker is a new one. An update to the large name is its first work, and one to another name of so many
 # tokens, none of them silent, comes right behind: when each is at all phones that are not silent.
 source "$(dirname "$0")/lib/bench.sh"
 
-tokens=3000 shares="1 5 10 20 40" pushes=6 every_ms=3000 latency=20 runs=1 transports="nghttp2 libcurl" fresh=0
-options "tokens shares pushes every_ms latency runs transports fresh" "$@"
+tokens=3000 shares="1 5 10 20 40" pushes=6 every_ms=3000 latency=20 runs=1 transports="nghttp2 libcurl" dead=0 fresh=0
+options "tokens shares pushes every_ms latency runs transports dead fresh" "$@"
 # Nothing is bound to a core. Updates are paced as they are by default: less than a second apart they would wait for that.
 core0=() core1=() gateway_core=()
 
@@ -20,6 +21,7 @@ start_redis
 unset LAMPLIGHTER_PACING_MIN_INTERVAL
 start_simulator --latency "$latency"
 start_gateway
+dead=$((tokens * dead / 100))
 follow large 0 "$tokens"
 # What publishers send.
 publish_plain() { plain_body large | post_push; }
@@ -30,20 +32,21 @@ arrived() { curl -fsS "$control/simulator/record" | sed "s|^{\"accepted\":\([0-9
 # series SILENT FILE: a line for each update, milliseconds. Nobody waits for anything before and after it.
 series() {
     local push id at accepted before
-    silence 0 "$1"
+    [ "$dead" = 0 ] || follow large 0 "$tokens"
+    silence 0 "$1" "$dead"
     for ((push = 0; push < pushes; push++)); do
         before=$(arrived)
         at=$(now)
         id=$(publish_plain)
         accepted=$(now)
-        until [ $(($(arrived) - before)) -ge $((tokens - $1)) ] || [ $(($(now) - accepted)) -gt 30000 ]; do sleep 0.01; done
+        until [ $(($(arrived) - before)) -ge $((tokens - $1 - dead)) ] || [ $(($(now) - accepted)) -gt 30000 ]; do sleep 0.01; done
         echo $(($(now) - accepted)) >>"$2"
-        [ $(($(now) - accepted)) -le 30000 ] || echo "update $push: $(($(arrived) - before)) of $((tokens - $1)) in 30 s" >&2
+        [ $(($(now) - accepted)) -le 30000 ] || echo "update $push: $(($(arrived) - before)) of $((tokens - $1 - dead)) in 30 s" >&2
         local left=$((every_ms - ($(now) - at)))
         [ "$left" -le 0 ] || sleep "$(ratio "$left" 1000 %.3f)"
     done
     silence 0 0
-    until [ "$(ledger "$id" | field delivered)" = "$tokens" ]; do sleep 0.05; done
+    until [ "$(ledger "$id" | field delivered)" = $((tokens - dead)) ]; do sleep 0.05; done
 }
 
 # first SILENT: the work of a new worker.

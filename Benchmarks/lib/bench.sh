@@ -235,12 +235,16 @@ publish_body() {
 }
 # plain_body NAME: the same as publishers send it, with nothing set that has a default.
 plain_body() { publish_body "$@" | sed 's/,"options":{"conflate":false}//'; }
-# silence FIRST COUNT: APNs never answers for these tokens from now on, and after $latency ms for all others.
+# token_list FIRST COUNT FORM: the tokens, each in the place of & in FORM.
+token_list() {
+    printf '{token}\n' >"$work/tokens"
+    [ "$2" = 0 ] || "$work/load" --print --body "$work/tokens" --first "$1" --count "$2" | sed "s/.*/$3/" | paste -sd ,
+}
+# silence FIRST COUNT [DEAD]: APNs never answers for these tokens from now on, the DEAD ones behind them are dead, and all others
+# are answered after $latency ms.
 silence() {
-    local list=""
-    printf '{token}\n' >"$work/silent"
-    [ "$2" = 0 ] || list=$("$work/load" --print --body "$work/silent" --first "$1" --count "$2" | sed 's/.*/"&"/' | paste -sd ,)
-    printf '{"latency_ms":%s,"stall_tokens":[%s]}' "$latency" "$list" |
+    printf '{"latency_ms":%s,"stall_tokens":[%s],"dead_tokens":[%s]}' "$latency" "$(token_list "$1" "$2" '"&"')" \
+        "$(token_list $(($1 + $2)) "${3:-0}" '{"prefix":"&"}')" |
         curl -fsS -o "$work/faults" "$control/simulator/faults" -d @- || fail "no faults"
 }
 # payload FILE: what APNs gets of such an update, 341 bytes.
