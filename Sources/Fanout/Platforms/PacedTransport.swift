@@ -2,9 +2,9 @@ public import Delivery
 public import LiveActivity
 public import Store
 
-/// A transport to a platform that wants a pace of all senders of an account together. It sends a page in slices, and
-/// takes a turn for each from Redis (`delivery-turn`). A slice is as large as its turn. A platform without a pace has no such transport, and asks
-/// nothing.
+/// A transport to a platform that wants a pace of all senders of an account together. It sends a page in slices, each
+/// as large as the turn that it takes from Redis (`delivery-turn`). A platform without a pace has no such transport,
+/// and asks nothing.
 public struct PacedTransport: PushTransport {
     private let transport: any PushTransport
     private let account: PlatformAccount
