@@ -53,7 +53,7 @@ public struct FCMContent: Sendable, Hashable {
     ///   - deadline: the end of the push's life, epoch milliseconds
     ///   - now: epoch milliseconds
     public init(
-        _ content: AndroidContent, pushID: PushID, name: ActivityName, event: ActivityEvent, second: Int,
+        _ content: PlatformContent, pushID: PushID, name: ActivityName, event: ActivityEvent, second: Int,
         priority: PushPriority, expiry: Int?, deadline: Int64, now: Int64
     ) {
         let (end, seconds) = (Int(deadline / 1_000), Int(now / 1_000))

@@ -15,8 +15,8 @@ public struct Publish: Sendable, Hashable {
     public var alert: RawJSON?
     public var attributesType: String?
     public var attributes: RawJSON?
-    /// The content on Android devices. Nil: the push is for iOS alone.
-    public var android: AndroidContent?
+    /// By platform. Its keys are the platforms whose devices the push is for.
+    public var contents = PushContent.ofPayload
     public var options: PublishOptions
     /// How long the push is tried after its acceptance if `options.expiry` is not set. Nil: the default of its event.
     public var life: Duration?
@@ -43,11 +43,11 @@ public struct Publish: Sendable, Hashable {
     /// Whether the push also goes to the name's broadcast channel. A broadcast knows no audience and starts no
     /// activities.
     public var isForBroadcast: Bool {
-        (audience == .all || audience == .platform(.ios)) && event != .start && android?.isAlone != true
+        (audience == .all || audience == .platform(.ios)) && event != .start && contents[.ios] != nil
     }
 
     /// The platforms whose devices it is for.
-    public var platforms: Set<Platform> { android.map { $0.isAlone ? [.android] : [.ios, .android] } ?? [.ios] }
+    public var platforms: [Platform] { Platform.all.filter { contents[$0] != nil } }
 
     /// Whether a newer push of this name that covers this audience may supersede the unsent rest of this one.
     public var isSupersedable: Bool { event == .update && alert == nil && options.conflate }

@@ -30,6 +30,8 @@ public struct TokenPage: Sendable {
         /// The time of the registration (`action_ts_ms`), epoch milliseconds. It is compared with a 410's timestamp.
         public var registeredAt: Int64
 
+        /// The device shows no notification of the app.
+        public var isSilent: Bool { isInfrequent && platform.offMeansSilent }
         @inlinable public var channelRange: Range<Int> { Int(offset)..<Int(offset) + Int(channelLength) }
         /// When the activity started, epoch milliseconds.
         @inlinable public var startedAt: Int64 { registeredAt - Int64(minutes) * 60_000 }

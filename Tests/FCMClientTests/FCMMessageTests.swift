@@ -78,7 +78,7 @@ import FCMWire
         let second = 1_795_284_000
         let name = try ActivityName("match-42")
         func timeToLive(_ event: ActivityEvent, stale: Int?, expiry: Int?) -> Int {
-            let android = AndroidContent(
+            let android = PlatformContent(
                 contentState: RawJSON(checked: "{}"), staleDate: stale.map { second + $0 }, collapseKey: "score")
             // Without an expiry the push lives for an hour.
             let life = expiry ?? 3_600

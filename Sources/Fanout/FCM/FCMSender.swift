@@ -39,7 +39,7 @@ public struct FCMSender: PlatformSender {
         dead: FCMReason.allCases.filter { $0.verdict == .pruneToken }.map(\.rawValue),
         gone: FCMReason.allCases.filter { $0.verdict == .pruneIfOlder }.map(\.rawValue))
 
-    public func ordersBySecond(_ record: PushRecord) -> Bool { record.android != nil }
+    public func ordersBySecond(_ record: PushRecord) -> Bool { record.contents[.android] != nil }
 
     public func render(_ record: PushRecord, _ name: ActivityName, for receivers: PushReceivers) -> PreparedPush {
         if let content = content(record, name, receivers) { return FCMMessage.render(content, project: project) }

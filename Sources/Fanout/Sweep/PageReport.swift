@@ -92,7 +92,7 @@ struct PageReport {
                 let decision = decide(rejection, attempt, pause) { since in
                     TokenRemoval(
                         channel: Array(page.channel(index)), token: Array(page.token(index)), deadSince: since,
-                        reason: reason, attributesType: page.addressesType(index) ?? attributesType,
+                        reason: reason, attributesType: page.entries[index].platform.startType(attributesType),
                         platform: page.entries[index].platform)
                 }
                 add(index, decision, reason, attempt)
@@ -215,14 +215,6 @@ struct PageReport {
     private mutating func unsent(_ attempt: Attempt, after delay: Duration) -> Decision {
         unsent += 1
         return attempt.again(after: delay, isSpent: false)
-    }
-}
-
-extension TokenPage {
-    /// Where the entry's address is kept, if that is not its name.
-    fileprivate func addressesType(_ index: Int) -> String? {
-        let platform = entries[index].platform
-        return platform.hasOneAddress ? TokenPlace.addressesType(platform) : nil
     }
 }
 

@@ -51,11 +51,6 @@ extension Sweep {
     }
 }
 
-extension TokenPage.Entry {
-    /// The device shows no notification of the app.
-    fileprivate var isSilent: Bool { isInfrequent && platform.hasOneAddress }
-}
-
 extension WorkerContext {
     /// Starts that are checked now may be sent until this time on the worker's clock.
     var startsSentUntil: Int64 { now + options.startHold.milliseconds }

@@ -37,7 +37,7 @@ enum LiveUpdateBody {
         // Airship's default.
         publish.priority = .low
         if let priority = android["delivery_priority"] { publish.priority = try self.priority(priority) }
-        var content = AndroidContent(isAlone: true)
+        var content = PlatformContent()
         content.type = try body["type"]?.text("type")
         if event == .start, content.type == nil { throw body.missing("type", "is required for event start") }
         content.contentState = try body["content_state"]?.rawObject()
@@ -54,7 +54,7 @@ enum LiveUpdateBody {
         if let staleAfter, event != .end { content.staleDate = Int(now) + staleAfter }
         if let time = android["time_to_live"] { publish.options.expiry = try expiry(time, options, now: now) }
         publish.contentState = content.contentState
-        publish.android = content
+        publish.contents = [.android: content]
         let size =
             frame + publish.name.rawValue.utf8.count + (content.type?.utf8.count ?? 0)
             + (content.contentState?.bytes.count ?? 0)
@@ -104,9 +104,8 @@ extension PublishBody.Push {
         }
         publish.timestamp = publish.timestamp ?? update.publish.timestamp
         publish.options.expiry = publish.options.expiry ?? update.publish.options.expiry
-        var content = update.publish.android
-        content?.isAlone = false
+        var content = update.publish.contents[.android]
         content?.staleDate = publish.event == .end ? nil : publish.staleDate
-        publish.android = content
+        publish.contents[.android] = content
     }
 }

@@ -25,7 +25,7 @@ enum PublishBody {
         /// As the store keeps it.
         func payload(for id: PushID) -> [UInt8] {
             let payload = isMarked ? Payload.marked(payload, publish.event, with: id) : payload
-            return PushContent(payload: payload, android: publish.android).stored
+            return PushContent(payload: payload, contents: publish.contents).stored
         }
     }
 
@@ -110,7 +110,7 @@ enum PublishBody {
             if let value = options?[key] { throw value.keyError("is allowed with event start only") }
         }
         for index in pushes.indices {
-            pushes[index].publish.audience = audience.on(pushes[index].publish.platforms, of: reading.platforms)
+            pushes[index].publish.audience = audience.on(Set(pushes[index].publish.platforms), of: reading.platforms)
             pushes[index].posted = value
         }
         pushes[0].warnings = warnings

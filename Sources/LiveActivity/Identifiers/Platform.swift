@@ -22,9 +22,17 @@ public struct Platform: Sendable, Hashable, CustomStringConvertible {
     public var description: String { name }
     /// An install has one address on it, which reaches all of its cards. The address is kept once, with the channel.
     public var hasOneAddress: Bool { self == .android }
+    /// A push has a content of its own for it. Other platforms get the payload.
+    public var hasOwnContent: Bool { self == .android }
+    /// The bit of a record for frequent updates that are off says here that the user lets the app show no notification.
+    public var offMeansSilent: Bool { self == .android }
     /// Whether the platform's outcomes are counted beside the sum of all platforms. The outcomes of the first platform
     /// are the rest.
     public var countsApart: Bool { self != .ios }
+    /// The type under which the tokens for a start are registered: the start's, or a word for the platform's addresses.
+    public func startType(_ attributesType: String?) -> String? {
+        hasOneAddress ? TokenPlace.addressesType(self) : attributesType
+    }
     /// Reads a platform's word.
     public init?(name: String) {
         guard let code = Self.names.firstIndex(of: name) else { return nil }

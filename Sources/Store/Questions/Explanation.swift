@@ -90,7 +90,7 @@ extension Store {
         if case let entry?? = entries.first {
             explanation.presence = .follows
             explanation.unreachable = try await tokens.unreachable(app, entry.platform, stored)
-            explanation.isInfrequent = entry.isInfrequent && !entry.platform.hasOneAddress
+            explanation.isInfrequent = entry.isInfrequent && !entry.platform.offMeansSilent
             let mark = marked.flatMap { QuarantineMark(storedValue: $0) }
             explanation.quarantine = mark?.token == entry.token ? mark : nil
             var marks: Set<SendBlock> = []

@@ -48,7 +48,6 @@ extension Publish {
     /// Where the tokens are that it goes to.
     fileprivate var places: [TokenPlace] {
         guard event == .start else { return [.activity(name)] }
-        return (android?.isAlone == true ? [] : [.startTokens(of: attributesType ?? "")])
-            + (android == nil ? [] : [.addresses(on: .android)])
+        return platforms.map { .startTokens(of: $0.startType(attributesType) ?? "") }
     }
 }

@@ -16,7 +16,7 @@ public struct PushRecord: Sendable {
     /// On platforms whose devices order states by seconds: a second that rises with each sent state of the name. Nil:
     /// `timestamp` is used.
     public var second: Int?
-    /// The type of the name's cards on Android, as a push of the name told it last. Nil: no push did.
+    /// The type of the name's cards there, as a push of the name told it last. Nil: no push did.
     public var cardType: String?
     /// Epoch seconds; nil = none given. 0 = try once.
     public var expiry: Int?
@@ -26,8 +26,8 @@ public struct PushRecord: Sendable {
     public var createdAt: Int64
     public var state: PushState
     public var payload: [UInt8]
-    /// The content on Android devices. Nil: the push is not for them.
-    public var android: AndroidContent?
+    /// By platform. Its keys are the platforms whose devices the push is for.
+    public var contents = PushContent.ofPayload
     /// The push goes out at priority 5 although 10 was asked for, because the hour's budget is used up.
     public var isDemoted = false
     /// The push is in the broadcast queue of its name.
@@ -87,23 +87,20 @@ public struct PushRecord: Sendable {
     /// For a start: all places of its tokens. Empty: the push goes to the name's tokens.
     public var startPlaces: [TokenPlace] {
         guard event == .start else { return [] }
-        return (android?.isAlone == true ? [] : [.startTokens(of: attributesType ?? "")])
-            + (android == nil ? [] : [.addresses(on: .android)])
+        return platforms.map { .startTokens(of: $0.startType(attributesType) ?? "") }
     }
     /// The platforms whose devices the push is for.
-    var platforms: [Platform] { android.map { $0.isAlone ? [.android] : [.ios, .android] } ?? [.ios] }
-    public var isForSeveral: Bool { platforms.count > 1 }
+    var platforms: [Platform] { Platform.all.filter { contents[$0] != nil } }
+    public var isForSeveral: Bool { contents.count > 1 }
     /// The codes of its other platforms, as scripts read them.
     func otherPlatforms(than platform: Platform) -> String {
         platforms.filter { $0 != platform }.map { "\($0.code)" }.joined(separator: " ")
     }
     /// Whether the push has a content for devices on the platform.
-    public func isFor(_ platform: Platform) -> Bool {
-        platform == .android ? android != nil : android?.isAlone != true
-    }
+    public func isFor(_ platform: Platform) -> Bool { contents[platform.hasOwnContent ? platform : .ios] != nil }
     private var content: PushContent {
-        get { PushContent(payload: payload, android: android) }
-        set { (payload, android) = (newValue.payload, newValue.android) }
+        get { PushContent(payload: payload, contents: contents) }
+        set { (payload, contents) = (newValue.payload, newValue.contents) }
     }
 }
 

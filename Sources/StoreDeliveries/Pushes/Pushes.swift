@@ -370,7 +370,7 @@ public struct Pushes: Sendable {
 extension Publish {
     /// The type at which the tokens of a start are registered.
     fileprivate var startType: String? {
-        event == .start && android?.isAlone == true ? TokenPlace.addressesType(.android) : attributesType
+        event == .start ? platforms.first?.startType(attributesType) : attributesType
     }
 }
 

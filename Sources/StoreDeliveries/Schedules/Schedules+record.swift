@@ -69,8 +69,8 @@ extension Schedule {
         }
         publish.publisher = fields.text("by").flatMap { Publisher(stored: $0) }
         publish.life = fields.number("life").map { .milliseconds($0) }
-        // The payload has the content for Android, as the payload of a push has.
-        publish.android = PushContent(stored: payload).android
+        // The payload has the contents for all platforms, as the payload of a push has.
+        publish.contents = PushContent(stored: payload).contents
         self.init(
             id: id, publish: publish, payload: Array(payload), timestampOffset: offset, due: Int64(due),
             createdAt: Int64(created), label: fields.text("label"), posted: fields.bytes("posted").map(Array.init) ?? []

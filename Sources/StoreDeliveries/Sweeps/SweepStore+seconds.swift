@@ -20,7 +20,7 @@ extension SweepStore {
             [
                 "id": .bytes(push.id.uuid.bytes), "timestamp": .int(push.timestamp),
                 "ahead": .int(push.isSupersedable ? 0 : Self.mostAhead), "life": .int(Self.life.milliseconds),
-                "card": .string(push.android?.type ?? ""),
+                "card": .string(push.contents.values.compactMap(\.type).first ?? ""),
             ])
         let (second, left, card) = try reply.values(
             .integer("second"), .integer("time left"), .string("type of the card"))

@@ -91,7 +91,6 @@ extension Tokens {
 }
 
 extension Tokens.Entry {
-    /// The reason why an address is unreachable: its user lets the app show no notification. On APNs the same bit of a
-    /// record says that the user has switched frequent updates off.
-    var unreachable: Unreachable? { isInfrequent && platform.hasOneAddress ? .notificationsOff : nil }
+    /// The reason why an address is unreachable: its user lets the app show no notification.
+    var unreachable: Unreachable? { isInfrequent && platform.offMeansSilent ? .notificationsOff : nil }
 }

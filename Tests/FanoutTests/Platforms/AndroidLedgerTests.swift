@@ -9,7 +9,7 @@ import Testing
 
 /// The parts of a ledger on each platform add up, also of channels whose outcomes a script counts by itself.
 @Suite struct AndroidLedgerTests {
-    private let content = AndroidContent(type: "match", contentState: RawJSON(checked: #"{"home":1}"#))
+    private let content = PlatformContent(type: "match", contentState: RawJSON(checked: #"{"home":1}"#))
 
     /// An install on Android begins to follow now, and asks for the state that it missed.
     private func join(_ fixture: WorkerFixture, _ number: Int) async throws {

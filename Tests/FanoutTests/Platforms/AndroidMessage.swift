@@ -31,7 +31,7 @@ extension TestWire {
 
 /// Followers whose address is kept with their channel, and pushes to them.
 extension WorkerFixture {
-    static let androidContent = AndroidContent(type: "match", contentState: RawJSON(checked: #"{"home":1}"#))
+    static let androidContent = PlatformContent(type: "match", contentState: RawJSON(checked: #"{"home":1}"#))
 
     static func androidChannel(_ number: Int) throws -> ChannelID { try ChannelID("android-\(number)") }
 
@@ -63,17 +63,18 @@ extension WorkerFixture {
     }
 
     func publishToAndroid(
-        _ event: ActivityEvent = .update, _ android: AndroidContent = Self.androidContent, audience: Audience = .all,
-        restarts: Bool = false, alert: Bool = true
+        _ event: ActivityEvent = .update, _ android: PlatformContent = Self.androidContent, alone: Bool = false,
+        audience: Audience = .all, restarts: Bool = false, alert: Bool = true
     ) async throws -> PushID {
         var publish = Publish(
             name: name, event: event, audience: audience, alert: alert ? RawJSON(checked: #"{"title":"t"}"#) : nil)
-        publish.android = android
+        if alone { publish.contents = [:] }
+        publish.contents[.android] = android
         publish.attributesType = event == .start ? "Match" : nil
         publish.options.restart = restarts
         let payload = Array(#"{"aps":{"timestamp":0000000000},"label":""}"#.utf8)
         let acceptance = try await store.pushes.accept(
-            app, publish, id: .random(), payload: PushContent(payload: payload, android: android).stored,
+            app, publish, id: .random(), payload: PushContent(payload: payload, contents: publish.contents).stored,
             timestampOffset: 20)
         guard case .accepted(let id, _, _) = acceptance else { throw WorkerFixtureError(description: "\(acceptance)") }
         return id

@@ -109,12 +109,10 @@ import Testing
         let (apns, fcm) = (TestPlatform.apns.wire(), TestPlatform.fcm.wire())
         let (ios, android) = try await run(fixture, apns: apns, fcm: fcm) {
             let ios = try await fixture.finished(try await fixture.publish(.platform(.ios)))
-            var alone = WorkerFixture.androidContent
-            alone.isAlone = true
             return (
                 ios,
                 try await fixture.finished(
-                    try await fixture.publishToAndroid(.update, alone, audience: .platform(.android)))
+                    try await fixture.publishToAndroid(alone: true, audience: .platform(.android)))
             )
         }
         #expect(ios.targets == 2 && ios.delivered == 2 && ios.byPlatform.isEmpty)
@@ -197,8 +195,8 @@ import Testing
         try await fixture.track(0..<2, on: .apns)
         try await fixture.follow(android: 10..<12)
         let (apns, fcm) = (TestPlatform.apns.wire(), TestPlatform.fcm.wire())
-        @Sendable func state(_ home: Int, type: String? = nil) -> AndroidContent {
-            AndroidContent(type: type, contentState: RawJSON(checked: #"{"home":\#(home)}"#))
+        @Sendable func state(_ home: Int, type: String? = nil) -> PlatformContent {
+            PlatformContent(type: type, contentState: RawJSON(checked: #"{"home":\#(home)}"#))
         }
         @Sendable func told(_ token: PushToken) async throws -> Int64 {
             let at = nowMilliseconds()

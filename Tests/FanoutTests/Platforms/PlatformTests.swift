@@ -211,7 +211,7 @@ extension WorkerFixture {
 
     /// Publishes what has a content for the platform.
     func publish(on platform: TestPlatform) async throws -> PushID {
-        let content = AndroidContent(type: "match", contentState: RawJSON(checked: #"{"home":1}"#))
+        let content = PlatformContent(type: "match", contentState: RawJSON(checked: #"{"home":1}"#))
         return try await publish(label: "one", android: platform.platform == .android ? content : nil)
     }
 

@@ -12,7 +12,7 @@ import Testing
     private static let (apples, androids) = (0..<3_000, 10_000..<12_000)
 
     private func publish(_ fixture: WorkerFixture, alert: Bool = false) async throws -> PushID {
-        let content = AndroidContent(type: "match", contentState: RawJSON(checked: #"{"home":1}"#))
+        let content = PlatformContent(type: "match", contentState: RawJSON(checked: #"{"home":1}"#))
         return try await fixture.publish(alert: alert, android: content)
     }
 

@@ -70,17 +70,17 @@ struct WorkerFixture {
     func publish(
         _ audience: Audience = .all, alert: Bool = true, event: ActivityEvent = .update, expiry: Int? = nil,
         priority: PushPriority = .high, label: String = "", id: PushID = .random(), to other: ActivityName? = nil,
-        traceparent: String? = nil, android: AndroidContent? = nil, now: Int64 = nowMilliseconds()
+        traceparent: String? = nil, android: PlatformContent? = nil, now: Int64 = nowMilliseconds()
     ) async throws -> PushID {
         var publish = Publish(
             name: other ?? name, event: event, audience: audience, priority: priority,
             alert: alert ? RawJSON(checked: #"{"title":"t"}"#) : nil, options: PublishOptions(expiry: expiry))
         publish.traceparent = traceparent
-        publish.android = android
+        publish.contents[.android] = android
         let payload = Array(#"{"aps":{"timestamp":0000000000},"label":"\#(label)"}"#.utf8)
         let acceptance = try await store.pushes.accept(
             app, publish, id: id,
-            payload: PushContent(payload: payload, android: android).stored, timestampOffset: 20, now: now)
+            payload: PushContent(payload: payload, contents: publish.contents).stored, timestampOffset: 20, now: now)
         guard case .accepted(let id, _, _) = acceptance else { throw WorkerFixtureError(description: "\(acceptance)") }
         return id
     }

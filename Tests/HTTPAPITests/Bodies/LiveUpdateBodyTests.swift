@@ -27,13 +27,13 @@ import Testing
         let pushes = try parse(ios + "," + android(rest: #","type":"match""#))
         #expect(pushes.count == 1)
         let push = try #require(pushes.first)
-        #expect(push.publish.audience == .all && push.publish.platforms == Self.both && push.warnings.isEmpty)
-        let content = try #require(push.publish.android)
-        #expect(content.type == "match" && !content.isAlone)
+        #expect(push.publish.audience == .all && push.publish.platforms == [.ios, .android] && push.warnings.isEmpty)
+        let content = try #require(push.publish.contents[.android])
+        #expect(content.type == "match")
         // As the publisher wrote it, byte for byte.
         #expect(content.contentState.map { String(decoding: $0.bytes, as: UTF8.self) } == #"{"home": 1,"é":"\n"}"#)
         let stored = PushContent(stored: push.payload(for: .random()))
-        #expect(stored.android == content && stored.payload == push.payload)
+        #expect(stored.contents[.android] == content && stored.payload == push.payload)
     }
 
     @Test func `two names are two pushes, each for its platform`() throws {
@@ -46,7 +46,7 @@ import Testing
 
     @Test func `a push for Android alone is for everybody in an app that has nothing else`() throws {
         let push = try parse(android(), #"["android"]"#, [.android])[0]
-        #expect(push.publish.audience == .all && push.publish.android?.isAlone == true)
+        #expect(push.publish.audience == .all && push.publish.platforms == [.android])
         // Airship's default.
         #expect(push.publish.priority == .low)
         let among = try parse(android(), #"["android"]"#, audience: #"{"tag":"a"}"#)[0]
@@ -57,7 +57,7 @@ import Testing
     @Test func `a block of a platform that the push or the app leaves out is named in a warning`() throws {
         for (types, platforms) in [(#"["ios"]"#, Self.both), (#"["ios","android"]"#, [.ios]), (#""all""#, [.ios])] {
             let push = try parse(ios + "," + android(), types, platforms)[0]
-            #expect(push.publish.android == nil)
+            #expect(push.publish.platforms == [.ios])
             #expect(push.warnings == ["notification.android is not sent: Lamplighter sends Live Activities only"])
         }
     }
@@ -66,16 +66,16 @@ import Testing
         let text = android().dropLast() + #","delivery_priority":"high","time_to_live":60,"collapse_key":"score"}"#
         let push = try parse(String(text), #"["android"]"#)[0]
         #expect(push.publish.priority == .high && push.publish.options.expiry == Int(testNow / 1_000) + 60)
-        #expect(push.publish.android?.collapseKey == "score" && push.warnings.isEmpty)
-        #expect(try parse(ios + "," + String(text))[0].publish.android?.collapseKey == "score")
-        #expect(try parse(ios + "," + android())[0].publish.android?.collapseKey == nil)
+        #expect(push.publish.contents[.android]?.collapseKey == "score" && push.warnings.isEmpty)
+        #expect(try parse(ios + "," + String(text))[0].publish.contents[.android]?.collapseKey == "score")
+        #expect(try parse(ios + "," + android())[0].publish.contents[.android]?.collapseKey == nil)
     }
 
     @Test func `the stale date of the Live Activity and the app's default hold on Android too`() throws {
         let now = Int(testNow / 1_000)
         let dated = ios.replacing(#""event":"update""#, with: #""event":"update","stale_date":\#(now + 60)"#)
         func staleDate(_ notification: String, staleAfter: Int? = nil) throws -> Int? {
-            try #require(try parse(notification, staleAfter: staleAfter).last?.publish.android).staleDate
+            try #require(try parse(notification, staleAfter: staleAfter).last?.publish.contents[.android]).staleDate
         }
         #expect(try staleDate(dated + "," + android()) == now + 60)
         #expect(try staleDate(dated + "," + android(), staleAfter: 600) == now + 60)

@@ -513,14 +513,15 @@ import Testing
         publish.options.after = .push(.random())
         publish.life = .seconds(90)
         publish.publisher = Publisher(credential: "master", address: "192.0.2.1")
-        publish.android = AndroidContent(type: "match", contentState: RawJSON(checked: #"{"a":2}"#), dismissalDate: 4)
+        publish.contents[.android] = PlatformContent(
+            type: "match", contentState: RawJSON(checked: #"{"a":2}"#), dismissalDate: 4)
         // The seventeenth is `traceparent`: the request that made the schedule, and its trace, are over when it is due.
         #expect(
             Mirror(reflecting: publish).children.count == 17 && Mirror(reflecting: publish.options).children.count == 7)
         let schedule = Schedule(
-            id: .random(), publish: publish, payload: PushContent(payload: [1, 255], android: publish.android).stored,
-            timestampOffset: 7, due: 4_102_444_800_000,
-            createdAt: 9, label: "kick-off", posted: Array(#"{"p":1}"#.utf8))
+            id: .random(), publish: publish,
+            payload: PushContent(payload: [1, 255], contents: publish.contents).stored, timestampOffset: 7,
+            due: 4_102_444_800_000, createdAt: 9, label: "kick-off", posted: Array(#"{"p":1}"#.utf8))
         _ = try await fixture.store.schedules.create(fixture.app, [schedule])
         #expect(try await fixture.store.schedules.find(fixture.app, schedule.id) == schedule)
         let life = try await fixture.store.redis.send(

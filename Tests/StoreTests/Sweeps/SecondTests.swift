@@ -52,7 +52,7 @@ import Testing
     @Test func `a name remembers the type of its cards that a push told last`() async throws {
         let fixture = try await PushFixture.start()
         func card(_ type: String?, of push: inout PushRecord) async throws -> String? {
-            push.android = AndroidContent(type: type, contentState: nil)
+            push.contents[.android] = PlatformContent(type: type)
             _ = try await fixture.store.sweeps.giveSecond(fixture.app, name, to: &push)
             let given = push.cardType
             push.cardType = nil
@@ -89,7 +89,7 @@ import Testing
         let fixture = try await PushFixture.start()
         let start = 1_794_999_990
         var begun = push(fixture, timestamp: start - 60, isSupersedable: true)
-        begun.android = AndroidContent(type: "match", contentState: nil)
+        begun.contents[.android] = PlatformContent(type: "match")
         #expect(try await second(fixture, of: begun).second == start - 60)
         func lose(_ channels: [ChannelID], at time: Int64) async throws {
             let lost = channels.map {

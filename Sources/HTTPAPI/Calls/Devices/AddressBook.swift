@@ -33,7 +33,7 @@ struct AddressBook: CallGroup {
         var (changes, moved, missing): ([Registration], [ChannelID], [Int]) = ([], [], [])
         for (position, word) in words.enumerated() {
             let index = known[word.channel.stored[...]]
-            let before = index.map { (token: Array(page.token($0)), isSilent: page.entries[$0].isInfrequent) }
+            let before = index.map { (token: Array(page.token($0)), isSilent: page.entries[$0].isSilent) }
             let isFresh = index.map { word.at - page.entries[$0].registeredAt < Self.renewal } ?? false
             guard let token = word.address.map({ PushToken($0) }) else {
                 if before == nil { missing.append(position) }

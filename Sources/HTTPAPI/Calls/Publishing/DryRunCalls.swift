@@ -86,8 +86,8 @@ struct DryRunCalls: CallGroup {
             tokens: reach.map { $0.byPlatform[.ios] ?? 0 }, payloadBytes: push.payload.count,
             payloadLimit: isForBroadcastAlone ? Payload.maximumBroadcastBytes : Payload.maximumBytes,
             payload: RawJSON(checked: Payload.stamped(push.payload, timestamp)))
-        var parts: [Platform: PlatformPreviewAnswer] = publish.platforms.contains(.ios) ? [.ios: ios] : [:]
-        if let content = publish.android {
+        var parts: [Platform: PlatformPreviewAnswer] = publish.contents[.ios] != nil ? [.ios: ios] : [:]
+        if let content = publish.contents[.android] {
             parts[.android] = android(content, call.completed(publish), timestamp, reach, now: call.now)
         }
         let first = parts[.ios] ?? parts[.android] ?? ios
@@ -96,12 +96,12 @@ struct DryRunCalls: CallGroup {
             startTokens: isStart ? reach?.tokens : nil, complete: reach?.isComplete == false ? false : nil,
             broadcastChannels: channels, payloadBytes: first.payloadBytes, payloadLimit: first.payloadLimit,
             payload: first.payload,
-            platforms: publish.android == nil ? nil : PlatformPreviewsAnswer(parts), held: held)
+            platforms: publish.platforms == [.ios] ? nil : PlatformPreviewsAnswer(parts), held: held)
     }
 
     /// FCM's message, as a worker would send it now.
     private func android(
-        _ android: AndroidContent, _ publish: Publish, _ second: Int, _ reach: Reach?, now: Int64
+        _ android: PlatformContent, _ publish: Publish, _ second: Int, _ reach: Reach?, now: Int64
     ) -> PlatformPreviewAnswer {
         let end = now + (publish.life ?? publish.event.life).milliseconds
         let expiry = publish.options.expiry
