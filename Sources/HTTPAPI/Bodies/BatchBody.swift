@@ -8,7 +8,7 @@ struct BatchBody: Sendable {
     enum Update: Sendable, Hashable {
         case set(TokenPlace, Registration)
         case remove(TokenPlace, Untrack)
-        /// An Android app's card is over.
+        /// A card is over whose channel has the address.
         case removeCard(ActivityName, Untrack)
     }
 
@@ -72,23 +72,7 @@ struct BatchBody: Sendable {
         if problems.count < Self.maximumProblems { problems.append(problem) }
     }
 
-    /// An Android app's card began (`set`) or is over (`remove`). The channel has the address.
-    private static func liveUpdate(
-        _ value: JSONValue, channel: ChannelID, _ catchesUp: Bool
-    ) throws(JSONError) -> Update {
-        let entry = try value.object()
-        let name = try entry.required("name").activityName()
-        let at = try entry.required("action_ts_ms").epochMilliseconds()
-        guard try action(entry) == "set" else { return .removeCard(name, Untrack(channel: channel, removedAt: at)) }
-        let started = try entry["start_ts_ms"]?.startMilliseconds(after: at, "action_ts_ms")
-        return .set(
-            .activity(name),
-            Registration(
-                channel: channel, token: .ofChannel(on: .android), registeredAt: at, startedAt: started,
-                wantsState: catchesUp))
-    }
-
-    private static func action(_ entry: JSONObject) throws(JSONError) -> String {
+    static func action(_ entry: JSONObject) throws(JSONError) -> String {
         let value = try entry.required("action")
         let action = try value.string()
         guard action == "set" || action == "remove" else { throw value.error("must be set or remove") }

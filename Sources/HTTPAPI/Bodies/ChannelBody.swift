@@ -19,15 +19,12 @@ enum ChannelBody {
     struct Address: Sendable, Hashable {
         var platform: Platform
         /// Nil: there is none now, or one of a service that Lamplighter does not send by.
-        var address: AndroidAddress?
+        var address: PushToken?
         /// Whether the user lets the app show notifications. Nil: the body does not say.
         var showsNotifications: Bool?
         /// Nil: the body does not say, so it is as before.
         var appVersion: String?
     }
-
-    /// How many characters of an app's version count.
-    private static let versionLength = 64
 
     /// Airship's limits: tags of one group in one call, groups in one call, and tags in the list of a channel.
     static let maximumTags = 100
@@ -68,21 +65,6 @@ enum ChannelBody {
             registration.hasIOS18 = Int(try system.string().prefix { $0 != "." }).map { $0 >= 18 }
         }
         return registration
-    }
-
-    /// The address of an Android install. A body without one says that there is none: Airship's SDK tells it each time.
-    private static func address(_ channel: JSONObject) throws(JSONError) -> Address? {
-        guard let type = try channel["device_type"].map(deviceType), type != "ios" else { return nil }
-        var address = Address(platform: .android)
-        address.showsNotifications = try channel["opt_in"]?.bool()
-        if let version = channel["app_version"], version.kind == .string {
-            address.appVersion = String(try version.string().prefix(Self.versionLength))
-        }
-        let service = try channel["android"]?.object()["delivery_type"]?.string() ?? "fcm"
-        if type == "android", service == "fcm", let text = channel["push_address"], text.kind != .null {
-            address.address = try text.androidAddress(.token)
-        }
-        return address
     }
 
     /// `{"add":{"group":["tag"]},"remove":{…},"set":{…}}`, each key optional. Applied in the order set, add, remove.
@@ -170,7 +152,7 @@ enum ChannelBody {
     /// Channels of these types are kept. Channels of a type that no platform sends to get nothing.
     private static let deviceTypes = ["ios", "android", "amazon"]
 
-    private static func deviceType(_ value: JSONValue) throws(JSONError) -> String {
+    static func deviceType(_ value: JSONValue) throws(JSONError) -> String {
         let text = try value.string()
         guard deviceTypes.contains(text) else {
             throw value.error("must be ios, android or amazon\(deviceTypes.suggestion(for: text))")

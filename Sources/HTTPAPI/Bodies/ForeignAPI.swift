@@ -1,9 +1,10 @@
+import LiveActivity
 import StrictJSON
 
 /// Another service's API whose clients may call Lamplighter, as far as a feature knows it. `ofFeatures` lists them.
 struct ForeignAPI: Sendable {
     /// The objects of a push that have keys.
-    enum Place: Sendable, Hashable { case push, options, notification, ios, android }
+    enum Place: Sendable, Hashable { case push, options, notification, block(Platform) }
 
     /// A push object, and two objects in it.
     struct Push {

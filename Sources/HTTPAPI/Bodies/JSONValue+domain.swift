@@ -14,9 +14,6 @@ extension JSONValue {
     func activityName() throws(JSONError) -> ActivityName { try identifier(ActivityName.init(_:)) }
     func channelID() throws(JSONError) -> ChannelID { try identifier(ChannelID.init(_:)) }
     func pushToken() throws(JSONError) -> PushToken { try identifier(PushToken.init(hex:)) }
-    func androidAddress(_ kind: AndroidAddress.Kind) throws(JSONError) -> AndroidAddress {
-        try identifier { text throws(IdentifierError) in try AndroidAddress(kind, text) }
-    }
     func platform() throws(JSONError) -> Platform {
         let text = try string()
         if let platform = Platform(name: text) { return platform }

@@ -1,9 +1,14 @@
 import APNsWire
+import Answers
 import LiveActivity
 import StrictJSON
 
-/// The object `notification.ios.live_activity`.
-enum LiveActivityBody {
+/// The object `notification.ios`, with its `live_activity`.
+enum LiveActivityBody: PlatformBody {
+    static let platform = Platform.ios
+    static let member = (key: "live_activity", title: "Live Activities")
+    static let options: [String] = []
+
     /// The most seconds that a publisher's clock may be ahead: devices would drop every later push until that time.
     static let maximumLead: Int64 = 300
     /// The most seconds for which Apple keeps an ended activity on the lock screen.
@@ -14,22 +19,23 @@ enum LiveActivityBody {
         "alert", "attributes_type", "attributes",
     ]
 
-    /// Reads one Live Activity. `now` is in epoch seconds.
-    static func parse(
-        _ value: JSONValue, audience: Audience, options: PublishOptions, now: Int64, staleAfter: Int?, marks: Bool,
-        warnings: inout [String]
+    static func push(
+        _ block: JSONObject, _ value: JSONValue, _ common: PublishBody.Common, warnings: inout [String]
     ) throws(JSONError) -> PublishBody.Push {
-        let body = try value.object(known: keys)
+        let (now, body) = (common.now, try value.object(known: keys))
         let name = try body.required("name")
         let event = try body.required("event").activityEvent()
-        var publish = Publish(name: try name.activityName(), event: event, audience: audience, options: options)
+        var publish = Publish(
+            name: try name.activityName(), event: event, audience: common.audience, options: common.options)
         if let priority = body["priority"] { publish.priority = try self.priority(priority) }
         publish.contentState = try body["content_state"]?.rawObject()
         if publish.contentState == nil, event != .end {
             throw body.missing("content_state", "is required for event \(event.rawValue)")
         }
         try times(body, now: now, into: &publish, warnings: &warnings)
-        if let staleAfter, publish.staleDate == nil, event != .end { publish.staleDate = Int(now) + staleAfter }
+        if let staleAfter = common.reading.staleAfter, publish.staleDate == nil, event != .end {
+            publish.staleDate = Int(now) + staleAfter
+        }
         if let score = body["relevance_score"] {
             _ = try score.double()
             publish.relevanceScore = RawJSON(checked: Array(score.raw))
@@ -46,11 +52,28 @@ enum LiveActivityBody {
         let oversize = payload.count > Payload.maximumBytes ? tooLarge(payload.count, publish, body) : nil
         if let oversize, payload.count > Payload.maximumBroadcastBytes || !publish.isForBroadcast { throw oversize }
         var push = PublishBody.Push(
-            publish: publish, payload: payload, contentState: body["content_state"],
+            publish: publish, payload: payload, block: body, contentState: body["content_state"],
             attributes: body["attributes"], oversize: oversize)
-        if marks { try PushMark.add(to: &push, timestamp: time, warnings: &warnings) }
+        if common.reading.marks { try PushMark.add(to: &push, timestamp: time, warnings: &warnings) }
         return push
     }
+
+    static func preview(
+        _ push: PublishBody.Push, tokens: Int?, isForBroadcastAlone: Bool, now: Int64
+    ) -> PlatformPreviewAnswer {
+        let payload = Payload.stamped(push.payload, push.publish.timestamp ?? Int(now / 1_000))
+        return PlatformPreviewAnswer(
+            tokens: tokens, payloadBytes: push.payload.count,
+            payloadLimit: isForBroadcastAlone ? Payload.maximumBroadcastBytes : Payload.maximumBytes,
+            payload: RawJSON(checked: payload))
+    }
+
+    static func token(_ body: JSONObject) throws(JSONError) -> (token: PushToken, address: PushToken?) {
+        if let fid = body["fid"] { throw fid.keyError("needs the platform android") }
+        return (try body.required("token").pushToken(), nil)
+    }
+
+    static func text(_ token: ArraySlice<UInt8>) -> (field: String, text: String)? { ("token", Hex.encode(token)) }
 
     private static func priority(_ value: JSONValue) throws(JSONError) -> PushPriority {
         let number = try value.integer()

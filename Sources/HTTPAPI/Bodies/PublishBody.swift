@@ -10,6 +10,8 @@ enum PublishBody {
     struct Push: Sendable {
         var publish: Publish
         var payload: [UInt8]
+        /// The object with its name and event.
+        var block: JSONObject
         /// Parts that may not do what the publisher expects. The response shows them.
         var warnings: [String] = []
         /// The value as written in the body, for the check against its schema.
@@ -27,6 +29,33 @@ enum PublishBody {
             let payload = isMarked ? Payload.marked(payload, publish.event, with: id) : payload
             return PushContent(payload: payload, contents: publish.contents).stored
         }
+
+        /// Adds another platform's part of the same push: it has one name, one event, one time and one priority.
+        mutating func add(_ other: Push) throws(JSONError) {
+            if other.publish.event != publish.event {
+                throw try other.block.required("event").error(
+                    "must be \(publish.event.rawValue), as that of the Live Activity with the same name")
+            }
+            if let time = other.publish.timestamp, time != publish.timestamp ?? time {
+                throw try other.block.required("timestamp").error(
+                    "must be that of the Live Activity with the same name")
+            }
+            publish.timestamp = publish.timestamp ?? other.publish.timestamp
+            publish.options.expiry = publish.options.expiry ?? other.publish.options.expiry
+            for (platform, content) in other.publish.contents {
+                publish.contents[platform] = content
+                publish.contents[platform]?.staleDate = publish.event == .end ? nil : publish.staleDate
+            }
+        }
+    }
+
+    /// The parts of a push object that all of its platforms share.
+    struct Common {
+        var audience: Audience
+        var options: PublishOptions
+        /// Epoch seconds.
+        var now: Int64
+        var reading: Reading
     }
 
     /// The app and the rules that a body is read for.
@@ -69,43 +98,33 @@ enum PublishBody {
         var publishOptions = PublishOptions()
         if let options { publishOptions = try self.options(options, now: now, warnings: &warnings) }
 
+        let common = Common(audience: audience, options: publishOptions, now: now, reading: reading)
         var pushes: [Push] = []
-        func block(_ platform: Platform) throws(JSONError) -> JSONValue? {
-            guard types.contains(platform) else { return nil }
-            return types.count == 1 ? try notification.required(platform.name) : notification[platform.name]
-        }
-        func check(_ activity: JSONValue) throws(JSONError) {
-            let whole = ForeignAPI.Push(body: body, notification: notification, activity: try activity.object())
-            for api in ForeignAPI.ofFeatures { try api.check(whole, &warnings) }
-        }
-        if let ios = try block(.ios)?.object() {
-            try ForeignKey.check(ios, own: ["live_activity"], ForeignAPI.keys(.ios), warnings: &warnings)
-            guard let activityValue = ios["live_activity"] else {
-                throw ios.missing("live_activity", "is required: Lamplighter sends Live Activities only")
+        for form in Platform.bodies where types.contains(form.platform) {
+            let (name, member) = (form.platform.name, form.member)
+            let written = types.count == 1 ? try notification.required(name) : notification[name]
+            guard let block = try written?.object() else { continue }
+            let own = [member.key] + form.options
+            try ForeignKey.check(block, own: own, ForeignAPI.keys(.block(form.platform)), warnings: &warnings)
+            guard let value = block[member.key] else {
+                // Another platform may have the push.
+                guard pushes.isEmpty else { continue }
+                throw block.missing(member.key, "is required: Lamplighter sends \(member.title) only")
             }
-            let push = try LiveActivityBody.parse(
-                activityValue, audience: audience, options: publishOptions, now: now, staleAfter: reading.staleAfter,
-                marks: reading.marks, warnings: &warnings)
-            try check(activityValue)
-            pushes.append(push)
-        }
-        if let android = try block(.android),
-            let update = try LiveUpdateBody.parse(
-                android, audience: audience, options: publishOptions, now: now, staleAfter: reading.staleAfter,
-                warnings: &warnings)
-        {
-            try check(update.value)
-            if pushes.first?.publish.name == update.publish.name {
-                try pushes[0].add(update)
+            let push = try form.push(block, value, common, warnings: &warnings)
+            let whole = ForeignAPI.Push(body: body, notification: notification, activity: push.block)
+            for api in ForeignAPI.ofFeatures { try api.check(whole, &warnings) }
+            if pushes.first?.publish.name == push.publish.name {
+                try pushes[0].add(push)
             } else {
-                pushes.append(Push(update, now: now))
+                pushes.append(push)
             }
         }
         for platform in Platform.all where !types.contains(platform) {
             guard let block = notification[platform.name], block.asksForSomething else { continue }
             warnings.append("\(block.path) \(ForeignKey.notSentReason)")
         }
-        guard let first = pushes.first else { throw try nothing(notification) }
+        guard let first = pushes.first else { throw notification.missing("ios", "or `android` is required") }
         for key in ["restart", "respect_dismissal"] where first.publish.event != .start {
             if let value = options?[key] { throw value.keyError("is allowed with event start only") }
         }
@@ -115,14 +134,6 @@ enum PublishBody {
         }
         pushes[0].warnings = warnings
         return pushes
-    }
-
-    /// The error for a notification that has nothing of ours.
-    private static func nothing(_ notification: JSONObject) throws(JSONError) -> JSONError {
-        guard let android = notification["android"] else {
-            return notification.missing("ios", "or `android` is required")
-        }
-        return try android.object().missing("live_update", "is required: Lamplighter sends Live Updates only")
     }
 
     private static let pushKeys = ["audience", "device_types", "notification", "options"]

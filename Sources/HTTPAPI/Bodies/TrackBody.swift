@@ -7,7 +7,7 @@ enum TrackBody {
     /// A registration, and the address of its channel where the body gives one.
     struct Tracked: Sendable {
         var registration: Registration
-        var address: AndroidAddress?
+        var address: PushToken?
     }
 
     private static let keys = [
@@ -37,9 +37,7 @@ enum TrackBody {
             let names = Platform.all.filter(platforms.contains).map(\.name).joined(separator: " or ")
             throw value.error("must be \(names): this app sends to no other platform")
         }
-        if platform == .ios, let fid = body["fid"] { throw fid.keyError("needs the platform android") }
-        let address = platform == .ios ? nil : try address(body)
-        let token = try platform == .ios ? body.required("token").pushToken() : .ofChannel(on: platform)
+        let (token, address) = try platform.body.token(body)
         let registered = try body["registered_at_ms"]?.epochMilliseconds() ?? now
         let started = try body["started_at_ms"]?.startMilliseconds(after: now, "now")
         let id = try body["activity_id"]?.text("activity_id")
@@ -49,14 +47,6 @@ enum TrackBody {
             channel: channel, token: token, registeredAt: registered, startedAt: started, activityID: id,
             frequentPushesEnabled: frequent, wantsState: try options?["catch_up"]?.bool() ?? (catchesUp && !isStart))
         return Tracked(registration: registration, address: address)
-    }
-
-    private static func address(_ body: JSONObject) throws(JSONError) -> AndroidAddress? {
-        if let fid = body["fid"] {
-            if let token = body["token"] { throw token.keyError("is not allowed beside `fid`") }
-            return try fid.androidAddress(.fid)
-        }
-        return try body["token"]?.androidAddress(.token)
     }
 
     /// Why a registration without an address is refused.

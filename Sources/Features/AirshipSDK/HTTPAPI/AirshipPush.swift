@@ -1,10 +1,11 @@
+import LiveActivity
 import StrictJSON
 
 extension ForeignAPI {
     static let airship = ForeignAPI(
         keys: [
             .push: AirshipPush.keys, .options: AirshipPush.options, .notification: AirshipPush.notification,
-            .ios: AirshipPush.ios, .android: AirshipPush.android,
+            .block(.ios): AirshipPush.ios, .block(.android): AirshipPush.android,
         ],
         check: { push, warnings throws(JSONError) in
             let areTemplates = AirshipPush.fillInTemplates(push.body, push.notification)

@@ -12,7 +12,7 @@ struct AddressBook: CallGroup {
     struct Word: Sendable {
         var channel: ChannelID
         /// Nil: nothing is said of the address.
-        var address: AndroidAddress?
+        var address: PushToken?
         /// Whether the user lets the app show notifications. Nil: as before.
         var showsNotifications: Bool?
         /// Epoch ms.
@@ -35,7 +35,7 @@ struct AddressBook: CallGroup {
             let index = known[word.channel.stored[...]]
             let before = index.map { (token: Array(page.token($0)), isSilent: page.entries[$0].isSilent) }
             let isFresh = index.map { word.at - page.entries[$0].registeredAt < Self.renewal } ?? false
-            guard let token = word.address.map({ PushToken($0) }) else {
+            guard let token = word.address else {
                 if before == nil { missing.append(position) }
                 continue
             }

@@ -47,9 +47,7 @@ extension Following {
 
     fileprivate func held(_ now: Int64) -> HeldToken {
         // Enough to compare with a device's own log, and useless for anything else.
-        let beginning =
-            platform == .ios
-            ? Hex.encode(token.prefix(4)) : AndroidAddress(stored: token).map { String($0.text.prefix(4)) } ?? ""
+        let beginning = String((platform.body.text(token[...])?.text ?? "").prefix(platform == .ios ? 8 : 4))
         return HeldToken(
             token: beginning + "…", registeredAt: TimeText.text(registeredAt),
             ageSeconds: Int(max(0, now - registeredAt) / 1_000),

@@ -65,14 +65,12 @@ extension TokenPage {
     fileprivate func line(_ index: Int, hasAddress: Bool) -> RawJSON? {
         guard let channel = ChannelID(stored: Array(channel(index))) else { return nil }
         let entry = entries[index]
-        let isHex = entry.platform == .ios
-        let address = isHex || !hasAddress ? nil : AndroidAddress(stored: token(index))
-        func text(_ kind: AndroidAddress.Kind) -> String? { address?.kind == kind ? address?.text : nil }
+        let address = hasAddress ? entry.platform.body.text(token(index)) : nil
+        func text(_ field: String) -> String? { address?.field == field ? address?.text : nil }
         let follower = FollowerAnswer(
-            channel: channel.description, platform: isHex ? nil : entry.platform.name,
-            token: isHex ? Hex.encode(token(index)) : text(.token), fid: text(.fid),
-            registeredAt: Int(entry.registeredAt),
-            startedAt: entry.minutes == 0 || !isHex ? nil : Int(entry.startedAt),
+            channel: channel.description, platform: entry.platform == .ios ? nil : entry.platform.name,
+            token: text("token"), fid: text("fid"), registeredAt: Int(entry.registeredAt),
+            startedAt: entry.minutes == 0 || entry.platform.hasOneAddress ? nil : Int(entry.startedAt),
             frequentPushesEnabled: entry.isInfrequent ? false : nil)
         return RawJSON(checked: follower.answerJSON.bytes)
     }

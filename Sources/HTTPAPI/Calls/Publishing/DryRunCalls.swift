@@ -1,6 +1,4 @@
-import APNsWire
 import Answers
-import FCMWire
 import LiveActivity
 import Store
 import StrictJSON
@@ -81,38 +79,20 @@ struct DryRunCalls: CallGroup {
         let channels = try? await broadcastChannels(publish, call)
         let hasTokens = reach.map { $0.tokens > 0 || !$0.isComplete } ?? true
         let isForBroadcastAlone = push.oversize != nil || (channels ?? 0) > 0 && !hasTokens
-        let timestamp = publish.timestamp ?? Int(call.now / 1_000)
-        let ios = PlatformPreviewAnswer(
-            tokens: reach.map { $0.byPlatform[.ios] ?? 0 }, payloadBytes: push.payload.count,
-            payloadLimit: isForBroadcastAlone ? Payload.maximumBroadcastBytes : Payload.maximumBytes,
-            payload: RawJSON(checked: Payload.stamped(push.payload, timestamp)))
-        var parts: [Platform: PlatformPreviewAnswer] = publish.contents[.ios] != nil ? [.ios: ios] : [:]
-        if let content = publish.contents[.android] {
-            parts[.android] = android(content, call.completed(publish), timestamp, reach, now: call.now)
+        var completed = push
+        completed.publish = call.completed(publish)
+        let parts = publish.platforms.map { platform in
+            platform.body.preview(
+                completed, tokens: reach.map { $0.byPlatform[platform] ?? 0 },
+                isForBroadcastAlone: isForBroadcastAlone, now: call.now)
         }
-        let first = parts[.ios] ?? parts[.android] ?? ios
+        let byPlatform = Dictionary(uniqueKeysWithValues: zip(publish.platforms, parts))
         return PreviewAnswer(
             name: publish.name.rawValue, event: publish.event.rawValue, tokens: isStart ? nil : reach?.tokens,
             startTokens: isStart ? reach?.tokens : nil, complete: reach?.isComplete == false ? false : nil,
-            broadcastChannels: channels, payloadBytes: first.payloadBytes, payloadLimit: first.payloadLimit,
-            payload: first.payload,
-            platforms: publish.platforms == [.ios] ? nil : PlatformPreviewsAnswer(parts), held: held)
-    }
-
-    /// FCM's message, as a worker would send it now.
-    private func android(
-        _ android: PlatformContent, _ publish: Publish, _ second: Int, _ reach: Reach?, now: Int64
-    ) -> PlatformPreviewAnswer {
-        let end = now + (publish.life ?? publish.event.life).milliseconds
-        let expiry = publish.options.expiry
-        // A push gets its id when it is accepted. All ids are of one length.
-        let content = FCMContent(
-            android, pushID: .ordered(at: now, index: 0), name: publish.name, event: publish.event, second: second,
-            priority: publish.priority, expiry: expiry,
-            deadline: expiry.flatMap { $0 == 0 ? nil : Int64($0) * 1_000 } ?? end, now: now)
-        return PlatformPreviewAnswer(
-            tokens: reach.map { $0.byPlatform[.android] ?? 0 }, payloadBytes: FCMMessage.dataBytes(content),
-            payloadLimit: FCMMessage.maximumData, payload: RawJSON(checked: FCMMessage.preview(content).bytes))
+            broadcastChannels: channels, payloadBytes: parts[0].payloadBytes, payloadLimit: parts[0].payloadLimit,
+            payload: parts[0].payload,
+            platforms: publish.platforms == [.ios] ? nil : PlatformPreviewsAnswer(byPlatform), held: held)
     }
 
     /// 1 if the push also goes to the name's broadcast channel.

@@ -1,0 +1,47 @@
+import LiveActivity
+import Store
+import StrictJSON
+
+extension ChannelBody {
+    /// How many characters of an app's version count.
+    private static let versionLength = 64
+
+    /// The address of an Android install. A body without one says that there is none: Airship's SDK tells it each time.
+    static func address(_ channel: JSONObject) throws(JSONError) -> Address? {
+        guard let type = try channel["device_type"].map(deviceType), type != "ios" else { return nil }
+        var address = Address(platform: .android)
+        address.showsNotifications = try channel["opt_in"]?.bool()
+        if let version = channel["app_version"], version.kind == .string {
+            address.appVersion = String(try version.string().prefix(Self.versionLength))
+        }
+        let service = try channel["android"]?.object()["delivery_type"]?.string() ?? "fcm"
+        if type == "android", service == "fcm", let text = channel["push_address"], text.kind != .null {
+            address.address = try text.androidAddress(.token)
+        }
+        return address
+    }
+}
+
+extension BatchBody {
+    /// An Android app's card began (`set`) or is over (`remove`). The channel has the address.
+    static func liveUpdate(
+        _ value: JSONValue, channel: ChannelID, _ catchesUp: Bool
+    ) throws(JSONError) -> Update {
+        let entry = try value.object()
+        let name = try entry.required("name").activityName()
+        let at = try entry.required("action_ts_ms").epochMilliseconds()
+        guard try action(entry) == "set" else { return .removeCard(name, Untrack(channel: channel, removedAt: at)) }
+        let started = try entry["start_ts_ms"]?.startMilliseconds(after: at, "action_ts_ms")
+        return .set(
+            .activity(name),
+            Registration(
+                channel: channel, token: .ofChannel(on: .android), registeredAt: at, startedAt: started,
+                wantsState: catchesUp))
+    }
+}
+
+extension JSONValue {
+    func androidAddress(_ kind: AndroidAddress.Kind) throws(JSONError) -> PushToken {
+        PushToken(try identifier { text throws(IdentifierError) in try AndroidAddress(kind, text) })
+    }
+}
