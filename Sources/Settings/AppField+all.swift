@@ -5,13 +5,14 @@ extension AppField {
     /// All fields of an app, in the order in which they are shown.
     public static let all: [AppField] = ofCore + ofFeatures.joined()
 
-    private static let ofCore: [AppField] = [
-        key, secret, masterSecret, bundleID, environment, teamID, keyID, keyFile, nextKeyID, nextKeyFile, sandboxKeyID,
-        sandboxKeyFile, url, sandboxURL, manageURL, caFile, serviceAccountFile, fcmURL, fcmCAFile, staleAfter, endAfter,
-        catchUp, receipts, respectDismissal,
-        deviceTags, deviceUsers, expiryStart, expiryUpdate, expiryEnd, maximumPerSecond,
-        maximumPerSecondOfPush,
-    ]
+    private static let ofCore: [AppField] =
+        [
+            key, secret, masterSecret, bundleID, environment, teamID, keyID, keyFile, nextKeyID, nextKeyFile,
+            sandboxKeyID, sandboxKeyFile, url, sandboxURL, manageURL, caFile,
+        ] + ofFCM + [
+            staleAfter, endAfter, catchUp, receipts, respectDismissal, deviceTags, deviceUsers, expiryStart,
+            expiryUpdate, expiryEnd, maximumPerSecond, maximumPerSecondOfPush,
+        ]
 
     public static let key = AppField(
         "key", "the name of the app towards this service: the user of HTTP Basic", .appKey, .gateway, .worker)
@@ -59,22 +60,6 @@ extension AppField {
     public static let manageURL = AppField(
         "apns.manage_url", "server for broadcast channels other than Apple's", .origin, .worker)
     public static let caFile = file("apns.ca_file", "PEM roots for that server", holds: .roots)
-}
-
-/// Fields that workers need for FCM.
-extension AppField {
-    public static let serviceAccountFile = file(
-        "fcm.service_account_file", "the JSON key file of a service account of the app's Firebase project",
-        orText: false, live: accountHasPlace
-    )
-    /// A running worker sends to Android only if it had an account at its start.
-    private static let accountHasPlace: Condition = { old, new in old.usesFCM && new.usesFCM }
-    public static let fcmURL: AppField = .init(
-        "fcm.url", "FCM server other than Google's, such as https://127.0.0.1:8444", .origin, .worker
-    ).needs([serviceAccountFile])
-    public static let fcmCAFile: AppField = file(
-        "fcm.ca_file", "PEM roots for that server and for the account's token endpoint", holds: .roots
-    ).needs([serviceAccountFile])
 }
 
 /// Fields that take the place of the deployment's setting.

@@ -44,12 +44,10 @@ public struct AppSettings: Sendable, Hashable, CustomStringConvertible, CustomRe
     public var usesAPNs: Bool {
         !usesFCM || [AppField.teamID, .keyID, .keyFile].contains { values[$0] != nil }
     }
-    public var usesFCM: Bool { values[.serviceAccountFile] != nil }
     /// The platforms that its publishers and devices may name. A gateway need not have the key of APNs.
     public var platforms: Set<Platform> {
         Set((usesAPNs || values[.bundleID] != nil ? [.ios] : []) + (usesFCM ? [.android] : []))
     }
-    public var fcmOrigin: String { values[.fcmURL] ?? "https://fcm.googleapis.com" }
 
     /// The origin to which pushes go: `https://host[:port]`.
     public var apnsOrigin: String {

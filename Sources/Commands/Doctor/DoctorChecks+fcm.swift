@@ -6,15 +6,15 @@ extension DoctorChecks {
     func fcm(_ app: AppSettings, _ time: @escaping @Sendable () -> Int64) async -> [Finding] {
         let (keySubject, subject) = ("FCM key \(app.key)", "FCM \(app.key)")
         let path = app[.serviceAccountFile] ?? ""
-        var configuration: FCMClientConfiguration
+        let account: ServiceAccount
         do {
-            configuration = try WorkCommand.fcmConfiguration(app, settings)
+            account = try ServiceAccountFile(app).account
         } catch {
             let remedy = "set \(AppField.serviceAccountFile.path) to the key file from the Firebase console"
             return [.bad(keySubject, "\(error)", remedy, .configuration)]
         }
+        var configuration = FCMClientConfiguration(app, settings, LiveServiceAccount(account))
         configuration.clock = time
-        let account = configuration.accounts.current
         var findings = Finding.exposed(keySubject, path)
         if findings.isEmpty { findings.append(.good(keySubject, "\(account)")) }
         do throws(FCMProbeError) {

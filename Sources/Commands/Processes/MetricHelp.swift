@@ -1,5 +1,4 @@
 import APNsClient
-import FCMClient
 import Fanout
 import HTTPAPI
 import Lanes
@@ -11,7 +10,7 @@ enum MetricHelp {
     static let texts: [String: String] = {
         var texts = GatewayMetricName.helps
         for name in WorkerMetricName.allCases { texts[name.rawValue] = name.help }
-        for platform in [PlatformName.apns, .fcm] {
+        for platform in WorkerReload.platforms.map({ $0.name }) {
             for name in LaneMetricName.allCases { texts[name.name(for: platform)] = name.help(for: platform) }
         }
         for name in ProviderTokenMetricName.allCases { texts[name.rawValue] = name.help }

@@ -1,6 +1,5 @@
 import APNsClient
 import ArgumentParser
-import FCMClient
 import Fanout
 import HTTPAPI
 import Lanes
@@ -32,14 +31,18 @@ struct WorkCommand: AsyncParsableCommand {
         let (settings, logger, store) = (boot.settings, boot.logger, boot.store)
         let apps = settings.apps
         for app in apps { try app.checkCertificates() }
-        let keys = Dictionary(try apps.map { ($0.key, try WorkerReload.Keys($0)) }) { $1 }
+        let keys = Dictionary(try apps.map { ($0.key, try WorkerReload.keys($0)) }) { $1 }
         let parts = try ProcessFeature.ofFeatures.compactMap { try $0.inWorker(boot) }
         if let fault = settings.apns.transport.fault {
             StartWarning(problem: fault.problem, remedy: fault.remedy).log(to: logger)
         }
         // Make the transports before waiting for Redis: a configuration that cannot send must end the process at once.
-        let served = try apps.compactMap { app in
-            try keys[app.key].map { try ServedApp(app, settings, $0, store, logger).workerApp() }
+        let served = try apps.map { app in
+            var worker = WorkerApp(
+                key: app.key, senders: [], bundleID: app[.bundleID] ?? "", endAfter: settings.endAfter(app),
+                rate: settings.deliveryRate(app))
+            for platform in keys[app.key] ?? [] { try platform.serve(&worker, app, boot) }
+            return worker
         }
         try await boot.connect()
         var options = settings.worker
@@ -63,17 +66,6 @@ struct WorkCommand: AsyncParsableCommand {
                 }, beside: [totals] + ofFeatures, limit: settings.worker.drainTimeout,
                 reload: reload.apply))
         totals.log()
-    }
-
-    /// Reads and checks the key file here, as with APNs.
-    static func fcmConfiguration(
-        _ app: AppSettings, _ settings: Settings, _ accounts: LiveServiceAccount? = nil
-    ) throws -> FCMClientConfiguration {
-        var configuration = FCMClientConfiguration(
-            origin: app.fcmOrigin, accounts: try accounts ?? LiveServiceAccount(ServiceAccountFile(app).account),
-            caFile: app[.fcmCAFile], lanes: settings.apns.lanes, requestTimeout: settings.apns.requestTimeout)
-        configuration.app = app.key.rawValue
-        return configuration
     }
 
     /// Reads and checks the key files here, so that a wrong one ends the process at start and not at the first push.

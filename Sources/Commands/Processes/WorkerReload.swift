@@ -1,5 +1,3 @@
-import APNsClient
-import FCMClient
 import Fanout
 import LiveActivity
 import Settings
@@ -8,43 +6,20 @@ import Threads
 
 /// The parts of a running worker that a reload replaces.
 struct WorkerReload: Sendable {
-    /// An app's keys, for all of its transports.
-    struct Keys: Sendable {
-        /// Nil: the app does not use APNs.
-        private(set) var apns: (first: APNsKeyRing, other: APNsKeyRing)?
-        /// Nil: the app does not use FCM.
-        private(set) var fcm: LiveServiceAccount?
-
-        init(_ app: AppSettings) throws(SettingsError) {
-            if app.usesAPNs {
-                let keys = try ProviderKeyFile.keys(of: app)
-                apns = (APNsKeyRing(keys.first), APNsKeyRing(keys.other))
-            }
-            if app.usesFCM { fcm = LiveServiceAccount(try ServiceAccountFile(app).account) }
-        }
-
-        /// Reads the files again.
-        /// - Returns: what puts their keys into use
-        func read(_ app: AppSettings) throws -> () throws -> Void {
-            let keys = app.usesAPNs && apns != nil ? try ProviderKeyFile.keys(of: app) : nil
-            let account = try app.usesFCM ? fcm.map { try ServiceAccountFile(app, inPlaceOf: $0).account } : nil
-            return {
-                if let keys {
-                    _ = try apns?.first.replace(with: keys.first)
-                    _ = try apns?.other.replace(with: keys.other)
-                }
-                if let account { fcm?.replace(with: account) }
-            }
-        }
+    /// An app's keys, for each of its platforms.
+    static func keys(_ app: AppSettings) throws(SettingsError) -> [any PlatformKeys] {
+        var keys: [any PlatformKeys] = []
+        for platform in platforms { if let found = try platform.init(app) { keys.append(found) } }
+        return keys
     }
 
-    let keys: [AppKey: Keys]
+    let keys: [AppKey: [any PlatformKeys]]
     let parts: [WorkerPart]
     let worker: Worker
 
     /// Reads all files first, so that an unusable one changes nothing.
     func apply(_ settings: Settings) throws {
-        let read = try settings.apps.compactMap { try keys[$0.key]?.read($0) }
+        let read = try settings.apps.flatMap { app in try (keys[app.key] ?? []).map { try $0.read(app) } }
         let changes = try parts.map { try $0.reload(settings) }
         for use in read { try use() }
         for change in changes { change() }
@@ -64,8 +39,6 @@ struct WorkerReload: Sendable {
 
     /// The files that are watched: keys. Others are read again with the whole configuration.
     static func files(_ settings: Settings) -> [String] {
-        settings.apps.flatMap { app in
-            ((app.keyPairs + app.otherKeyPairs).map(\.file) + [.serviceAccountFile]).compactMap { app[$0] }
-        }
+        settings.apps.flatMap { app in platforms.flatMap { $0.files(app) }.compactMap { app[$0] } }
     }
 }

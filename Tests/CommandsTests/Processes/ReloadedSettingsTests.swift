@@ -196,7 +196,7 @@ private final class Running: Sendable {
         let worker = Worker(store: store, apps: [], options: settings.worker, logger: .quiet)
         let parts = try PartOnTrial.ofFeatures.map { try $0.make(settings) }
         let reload = WorkerReload(
-            keys: Dictionary(uniqueKeysWithValues: try settings.apps.map { ($0.key, try WorkerReload.Keys($0)) }),
+            keys: Dictionary(uniqueKeysWithValues: try settings.apps.map { ($0.key, try WorkerReload.keys($0)) }),
             parts: parts.map(\.0), worker: worker)
         return (
             reload.apply,
