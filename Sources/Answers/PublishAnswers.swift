@@ -1,5 +1,5 @@
 public import LiveActivity
-import StrictJSON
+public import StrictJSON
 
 /// The words for a publish that is held.
 enum Held {
@@ -140,5 +140,31 @@ public struct DoneAnswer: WarnedAnswer {
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == DoneAnswer {
         try fields.ok()
         warned = try fields.part(\.warned)
+    }
+}
+
+/// The platforms' parts of a push's body. The console and `publish` say the same to all of them.
+public enum PushBlocks {
+    /// - Parameters:
+    ///   - activity: the object of the Live Activity
+    ///   - type: the type of a card whose app knows no attributes
+    /// - Returns: `device_types` and `notification`
+    public static func json(
+        _ activity: JSON, type: String?, on platforms: some Sequence<Platform>
+    ) -> (types: JSON, notification: JSON) {
+        let members: [JSON.Member] = if case .object(let members) = activity { members } else { [] }
+        let shared = ["name", "event", "content_state", "timestamp", "dismissal_date"]
+        var update = members.filter { shared.contains($0.key) }
+        if let type { update.append(JSON.Member("type", .string(type))) }
+        let isLow = members.contains(JSON.Member("priority", .integer(5)))
+        let blocks: [(platform: Platform, block: JSON)] = [
+            (.ios, ["live_activity": activity]),
+            (.android, ["live_update": .object(update), "delivery_priority": isLow ? "normal" : "high"]),
+        ]
+        let own = blocks.filter { platforms.contains($0.platform) }
+        return (
+            .array(own.map { .string($0.platform.name) }),
+            .object(own.map { JSON.Member($0.platform.name, $0.block) })
+        )
     }
 }

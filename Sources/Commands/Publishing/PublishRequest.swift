@@ -1,3 +1,4 @@
+import Answers
 import ArgumentParser
 import LiveActivity
 import StrictJSON
@@ -35,24 +36,10 @@ struct PublishRequest {
             "restart": options.restart ? true : nil, "respect_dismissal": options.respectDismissal.map(JSON.bool),
             "trace": options.trace.map(JSON.string),
         ])
-        let update = JSON.fields([
-            "name": .string(options.name), "event": .string(options.event),
-            "type": (options.type ?? options.attributesType).map(JSON.string),
-            "content_state": try Self.object(options.contentState, "--content-state"),
-            "timestamp": try time(options.timestamp, "--timestamp"),
-            "dismissal_date": try time(options.dismissalDate, "--dismissal-date"),
-        ])
-        let priority: JSON = options.priority == 5 ? "normal" : "high"
-        let blocks: [(Platform, JSON)] = [
-            (.ios, ["live_activity": activity]),
-            (.android, ["live_update": update, "delivery_priority": priority]),
-        ]
-        let platforms = options.platforms.all
+        let (types, notification) = PushBlocks.json(
+            activity, type: options.type ?? options.attributesType, on: options.platforms.all)
         return .fields([
-            "audience": try Self.audience(options.audience),
-            "device_types": .array(platforms.map { .string($0.name) }),
-            "notification": .object(
-                blocks.filter { platforms.contains($0.0) }.map { JSON.Member($0.0.name, $0.1) }),
+            "audience": try Self.audience(options.audience), "device_types": types, "notification": notification,
             "options": pushOptions == [:] ? nil : pushOptions,
         ])
     }

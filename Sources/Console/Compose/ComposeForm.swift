@@ -1,3 +1,4 @@
+import Answers
 import LiveActivity
 import StrictJSON
 
@@ -101,30 +102,13 @@ struct ComposeForm {
             activity.append("attributes_type", .string(form.text("attributes_type") ?? ""))
             activity.append("attributes", try object("attributes", "Attributes") ?? [:])
         }
-        let blocks: [(Platform, JSON)] = [
-            (.ios, ["live_activity": activity]),
-            (
-                .android,
-                [
-                    "live_update": update(activity),
-                    "delivery_priority": form.number("priority", in: 0...100) == 5 ? "normal" : "high",
-                ]
-            ),
-        ]
-        let own = blocks.filter { platforms.contains($0.0) }
+        // On other platforms the app's handler has the name of the attributes type.
+        let (types, notification) = PushBlocks.json(
+            activity, type: event == "start" ? form.text("attributes_type") ?? "" : nil, on: platforms)
         return .fields([
-            "audience": try audience(), "device_types": .array(own.map { .string($0.0.name) }),
-            "notification": .object(own.map { JSON.Member($0.0.name, $0.1) }),
+            "audience": try audience(), "device_types": types, "notification": notification,
             "options": try options(after: after),
         ])
-    }
-
-    /// The same for Android. Its handler has the name of the attributes type.
-    private func update(_ activity: JSON) -> JSON {
-        guard case .object(let members) = activity else { return activity }
-        var update = members.filter { ["name", "event", "content_state", "dismissal_date"].contains($0.key) }
-        if event == "start" { update.append(JSON.Member("type", .string(form.text("attributes_type") ?? ""))) }
-        return .object(update)
     }
 
     private func options(after: String?) throws(Problem) -> JSON? {

@@ -258,8 +258,8 @@ import Testing
         let csv = try await deployment.run("sums", "--csv").out
         #expect(csv.contains("platforms.android.delivered"), "\(csv)")
 
-        let dry = try await deployment.run(
-            "publish", "match-42", "--content-state", #"{"home":3}"#, "--platforms", "ios,android", "--dry-run")
+        let dry = try await deployment.shell(
+            #"echo '{"home":3}' | lamplighter publish match-42 --content-state - --platforms ios,android --dry-run"#)
         #expect(dry.code == 0 && dry.out.contains(/on android +2 tokens, \d+ of 4096 bytes/), "\(dry.out)\(dry.err)")
         #expect(dry.out.contains("com.urbanairship.live_update") && dry.out.contains("content-state"), "\(dry.out)")
     }
