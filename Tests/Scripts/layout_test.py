@@ -37,6 +37,8 @@ CASES = [
     (FOLDERS, {"Sources/Core/Low/Back.swift": "let proposal = Proposal()\n"}, "names Proposal of Approval, and Approval needs Low"),
     (FOLDERS, {f"Sources/Core/Low/Part{number}.swift": "\n" for number in range(22)}, "Sources/Core/Low:1: has 23 files"),
     (FOLDERS, {"Sources/Features/Approval/Other1/Large.swift": "\n" * 99}, "Sources/Other1:1: has 119 lines"),
+    (FOLDERS, {"Sources/Core/High/Page.swift": '// Android\nlet text = "fcm"\nlet one = Platform.android\n'}, "Page.swift:3: names android"),
+    (FOLDERS, {"Sources/Core/High/FCM/Page.swift": "let one = Platform.android\n"}, ""),
     (FEATURES, {}, ""),
     (FEATURES, {name: None for name in SOUND if "Features" in name} | {"Package.swift": ""}, ""),
     (FEATURES, {"Package.swift": "let features: KeyValuePairs = [\n]\n"}, "Sources/Features/Approval:1: has no row"),
