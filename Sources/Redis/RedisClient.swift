@@ -26,13 +26,13 @@ public final class RedisClient: Sendable {
     ) {
         var settings = ConnectionSettings(
             url: url, options: options, scripts: scripts, threadName: "redis", logger: logger)
-        switch url.endpoint {
+        switch url.servers {
         case .sentinels(let sentinels): settings.watch = PrimaryWatch(sentinels, settings)
         case .server: if options.needsPrimary { settings.watch = RoleWatch(settings) }
         case .cluster: break
         }
         var topology: Topology?
-        if case .cluster(let seeds) = url.endpoint { topology = Topology(seeds: seeds, settings) }
+        if case .cluster(let seeds) = url.servers { topology = Topology(seeds: seeds, settings) }
         self.init(settings, topology, connections: connections)
     }
 

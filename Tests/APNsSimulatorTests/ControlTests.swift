@@ -111,7 +111,7 @@ struct ControlTests {
         faults.retryAfter = 3
         faults.goawayMode = .abrupt
         faults.resetCode = .enhanceYourCalm
-        faults.settings = [SettingsChange(afterRequests: 5, streams: 10)]
+        faults.settings = [StreamLimitChange(afterRequests: 5, streams: 10)]
         faults.settingsDropOnRejection = true
         #expect(try Faults.parse(JSON.encode(faults), source: "faults") == faults)
         let scenario = Scenario(phases: [.init(afterRequests: 1, afterSeconds: 2.5, faults: faults)])

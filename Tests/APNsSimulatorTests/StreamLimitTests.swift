@@ -75,7 +75,7 @@ struct StreamLimitTests {
     @Test func `settings change at a request`() async throws {
         try await SimulatorFixture.run({
             $0.faults.settings = [
-                SettingsChange(afterRequests: 2, streams: 50), SettingsChange(afterRequests: 3, streams: 900),
+                StreamLimitChange(afterRequests: 2, streams: 50), StreamLimitChange(afterRequests: 3, streams: 900),
             ]
         }) { fixture async throws in
             let connection = try await RawConnection.open(fixture.simulator)

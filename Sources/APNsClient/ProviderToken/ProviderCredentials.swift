@@ -11,19 +11,19 @@ struct ProviderCredentials: CredentialSource {
     let origin: String
     let logger: Logger
 
-    func current() throws(CredentialError) -> Credential {
-        do { return Credential(try tokens.current()) } catch { throw CredentialError(error) }
+    func current() throws(CredentialError) -> PlatformCredential {
+        do { return PlatformCredential(try tokens.current()) } catch { throw CredentialError(error) }
     }
 
     func replacement(
-        of refused: Credential, after rejection: Rejection
-    ) throws(CredentialError) -> Credential? {
+        of refused: PlatformCredential, after rejection: Rejection
+    ) throws(CredentialError) -> PlatformCredential? {
         let token = ProviderToken(jwt: refused.secret, issuedAt: refused.issuedAt)
         do {
             switch rejection.verdict {
-            case .renewCredential: return try tokens.renew(ifCurrent: token).map { Credential($0) }
-            case .useEarlierCredential: return tokens.fallBack(from: token).map { Credential($0) }
-            case .haltApp: return try takeOver(from: token, rejection).map { Credential($0) }
+            case .renewCredential: return try tokens.renew(ifCurrent: token).map { PlatformCredential($0) }
+            case .useEarlierCredential: return tokens.fallBack(from: token).map { PlatformCredential($0) }
+            case .haltApp: return try takeOver(from: token, rejection).map { PlatformCredential($0) }
             default: return nil
             }
         } catch {
@@ -47,9 +47,9 @@ struct ProviderCredentials: CredentialSource {
     }
 
     /// APNs takes the tokens of one key on a connection (403 UnrelatedKeyIdInToken).
-    func connections(of credential: Credential) -> Substring { credential.secret.prefix { $0 != "." } }
+    func connections(of credential: PlatformCredential) -> Substring { credential.secret.prefix { $0 != "." } }
 }
 
-extension Credential {
+extension PlatformCredential {
     init(_ token: ProviderToken) { self.init(scheme: "bearer", secret: token.jwt, issuedAt: token.issuedAt) }
 }

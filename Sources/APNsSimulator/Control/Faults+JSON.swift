@@ -146,7 +146,7 @@ extension RefusedToken: Decodable {
     }
 }
 
-extension SettingsChange: Decodable {
+extension StreamLimitChange: Decodable {
     enum CodingKeys: String, CodingKey, CaseIterable {
         case afterRequests = "after_requests"
         case streams

@@ -79,7 +79,7 @@ public struct Faults: Sendable, Hashable, Encodable {
     public var slowEvery: Int?
     public var slowLatency = 0.0
     /// Sends SETTINGS_MAX_CONCURRENT_STREAMS at the Nth request of a connection.
-    public var settings: [SettingsChange] = []
+    public var settings: [StreamLimitChange] = []
     /// A rejection lowers the limit to 1, and the next acceptance restores it. Operators of real senders report this.
     public var settingsDropOnRejection = false
 
@@ -106,7 +106,7 @@ public struct RefusedToken: Sendable, Hashable, Encodable {
     public var reason: String
 }
 
-public struct SettingsChange: Sendable, Hashable, Encodable {
+public struct StreamLimitChange: Sendable, Hashable, Encodable {
     /// The request of the connection at which it is sent.
     public var afterRequests: Int
     public var streams: Int

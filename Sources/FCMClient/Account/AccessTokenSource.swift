@@ -49,7 +49,7 @@ final class AccessTokenSource: CredentialSource {
         self.now = now
     }
 
-    func current() throws(CredentialError) -> Credential {
+    func current() throws(CredentialError) -> PlatformCredential {
         let now = now()
         noteAccount()
         let (token, renews) = state.withLock { state in
@@ -60,13 +60,13 @@ final class AccessTokenSource: CredentialSource {
             return (token, renews)
         }
         if renews { renewInBackground(token) }
-        if let token { return Credential(token) }
-        return Credential(try asking.withLock { (_) throws(CredentialError) in try waiting(now) })
+        if let token { return PlatformCredential(token) }
+        return PlatformCredential(try asking.withLock { (_) throws(CredentialError) in try waiting(now) })
     }
 
     func replacement(
-        of refused: Credential, after rejection: Rejection
-    ) throws(CredentialError) -> Credential? {
+        of refused: PlatformCredential, after rejection: Rejection
+    ) throws(CredentialError) -> PlatformCredential? {
         guard rejection.verdict == .renewCredential else { return nil }
         let now = now()
         noteAccount()
@@ -78,7 +78,7 @@ final class AccessTokenSource: CredentialSource {
             if let next { adopt(next, replacingRefused: true, now) }
             return next?.token
         }
-        return token.map { Credential($0) }
+        return token.map { PlatformCredential($0) }
     }
 
     /// Gets a token for lanes that have none. Another lane may have got it meanwhile.
@@ -199,6 +199,6 @@ extension TokenExchangeError {
     }
 }
 
-extension Credential {
+extension PlatformCredential {
     init(_ token: AccessToken) { self.init(scheme: "Bearer", secret: token.secret, issuedAt: token.endsAt) }
 }

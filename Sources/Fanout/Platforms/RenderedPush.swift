@@ -42,16 +42,16 @@ struct RenderedPush: Sendable {
     func send(
         _ page: TokenPage, refused: [Platform: String] = [:], trace: ExchangeRecorder?,
         while permission: any SendPermission, _ handover: Handover
-    ) async -> (PagePlan, [PagePart]) {
+    ) async -> (PagePlan, [PlatformOutcome]) {
         let platforms = page.platforms
         @Sendable func send(
             _ platform: Platform, of several: Bool, _ permission: any SendPermission
-        ) async -> (PagePlan, PagePart) {
+        ) async -> (PagePlan, PlatformOutcome) {
             let form = forms.first { $0.sender.platform == platform }
             let stop = refused[platform]
             guard let form, form.refusal == nil, stop == nil else {
                 let indices = page.entries.indices.filter { page.entries[$0].platform == platform }
-                let part = PagePart(
+                let part = PlatformOutcome(
                     platform: platform, refusal: (indices, stop ?? form?.refusal ?? Self.noSender),
                     isStopped: stop != nil)
                 return (PagePlan(page, on: platform), part)
@@ -68,7 +68,7 @@ struct RenderedPush: Sendable {
             let plan = await form.sender.environments.sendParts(
                 page, push, on: several ? platform : nil, trace: trace, while: permission,
                 several ? Handover() : handover)
-            return (plan, PagePart(platform: platform, outcome: plan.outcome))
+            return (plan, PlatformOutcome(platform: platform, outcome: plan.outcome))
         }
         // Most pages are on one platform, which needs no child task.
         guard platforms.count > 1 else {
@@ -78,7 +78,7 @@ struct RenderedPush: Sendable {
         let permission = Impatient(permission) { TurnWait.near }
         return await withTaskGroup { group in
             for platform in platforms { group.addTask { await send(platform, of: true, permission) } }
-            var (plans, parts): ([PagePlan], [PagePart]) = ([], [])
+            var (plans, parts): ([PagePlan], [PlatformOutcome]) = ([], [])
             for await (plan, part) in group {
                 plans.append(plan)
                 parts.append(part)
@@ -117,7 +117,7 @@ extension PushRecord {
 }
 
 /// The outcome of a page for its entries on one platform.
-struct PagePart: Sendable {
+struct PlatformOutcome: Sendable {
     let platform: Platform
     var outcome = PageOutcome()
     /// The entries' indices, and why nothing was sent to them. Nil: they were sent.

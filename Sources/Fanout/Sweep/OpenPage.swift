@@ -62,7 +62,7 @@ struct OpenPage: PageOwner {
             channels.append(channel)
             page.append(channel, route: open.route)
         }
-        let part = PagePart(platform: platform, outcome: outcome)
+        let part = PlatformOutcome(platform: platform, outcome: outcome)
         let report = await read(
             AnsweredPage(page: page, parts: [part], outcome: outcome, details: details, isLate: true))
         let record = details.record

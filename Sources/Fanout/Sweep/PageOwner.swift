@@ -30,7 +30,7 @@ struct AnsweredPage {
     /// Each entry has the route of its outcome.
     let page: TokenPage
     /// One for each platform of the page.
-    let parts: [PagePart]
+    let parts: [PlatformOutcome]
     /// The outcomes of all parts.
     let outcome: PageOutcome
     let details: PageDetails

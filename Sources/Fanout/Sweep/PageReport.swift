@@ -256,7 +256,7 @@ struct Attempt {
 /// Acts on answers of APNs, whether their page still waits for them or they come late.
 extension WorkerContext {
     /// The decision for each token that was answered. Counts the verdicts for the prune guard.
-    func report(_ part: PagePart, _ page: TokenPage, _ app: AppKey, _ record: PushRecord) -> PageReport {
+    func report(_ part: PlatformOutcome, _ page: TokenPage, _ app: AppKey, _ record: PushRecord) -> PageReport {
         if let (indices, reason) = part.refusal {
             return PageReport(refused: indices, reason, isGivenUp: part.isStopped && record.expiry != 0)
         }

@@ -11,8 +11,8 @@ struct CurlTemplate {
     /// Nil if each request has a body of its own.
     private let shared: SharedBody?
 
-    init?(_ push: PreparedPush, _ credential: Credential) {
-        let fields = [(name: Credential.field, value: credential.value)] + push.fields.map { ($0.name, $0.value) }
+    init?(_ push: PreparedPush, _ credential: PlatformCredential) {
+        let fields = credential.fields(with: push)
         guard let headers = try? HeaderList(fields) else { return nil }
         self.headers = headers
         shared = if case .shared(let bytes) = push.body { SharedBody(bytes) } else { nil }

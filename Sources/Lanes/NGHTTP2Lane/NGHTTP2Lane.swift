@@ -41,7 +41,7 @@ final class NGHTTP2Lane: Lane {
         origin = settings.origin
         timeout = settings.requestTimeout
         requests = LaneRequests(settings, handle) { push, credential in
-            let fields = [(name: Credential.field, value: credential.value)] + push.fields.map { ($0.name, $0.value) }
+            let fields = credential.fields(with: push)
             let body: [UInt8]? = if case .shared(let bytes) = push.body { bytes } else { nil }
             return SharedRequest(
                 authority: settings.origin.authority, fields: fields, body: body, isTraced: push.trace != nil)

@@ -4,7 +4,7 @@ public import Delivery
 /// and blocks until it returns.
 public protocol CredentialSource: Sendable {
     /// The credential to send with from now on.
-    func current() throws(CredentialError) -> Credential
+    func current() throws(CredentialError) -> PlatformCredential
     /// A credential for the repetition of a request whose own was refused, as the verdict asks:
     ///
     /// - `renewCredential`: a new one, because the refused one has expired
@@ -14,19 +14,19 @@ public protocol CredentialSource: Sendable {
     /// Many requests may be refused with one credential, so a source that has replaced it already returns `current`.
     /// - Returns: nil if there is none: the request and the rest of its page get the answer
     func replacement(
-        of refused: Credential, after rejection: Rejection
-    ) throws(CredentialError) -> Credential?
+        of refused: PlatformCredential, after rejection: Rejection
+    ) throws(CredentialError) -> PlatformCredential?
     /// Names the connections that may carry the credential. A connection carries credentials of one name.
-    func connections(of credential: Credential) -> Substring
+    func connections(of credential: PlatformCredential) -> Substring
 }
 
 extension CredentialSource {
     /// A platform whose connections may carry any credential.
-    public func connections(of credential: Credential) -> Substring { "" }
+    public func connections(of credential: PlatformCredential) -> Substring { "" }
 }
 
 /// The text that authenticates a request: `authorization: <scheme> <secret>`.
-public struct Credential: Sendable, Hashable {
+public struct PlatformCredential: Sendable, Hashable {
     public var scheme: String
     /// Traces show its first characters alone.
     public var secret: String
@@ -42,6 +42,10 @@ public struct Credential: Sendable, Hashable {
     var value: String { "\(scheme) \(secret)" }
     /// The value in a trace.
     var shortened: String { "\(scheme) \(Exchange.shortened(secret))" }
+    /// The header fields of a push's requests.
+    func fields(with push: PreparedPush) -> [(name: String, value: String)] {
+        [(Self.field, value)] + push.fields.map { ($0.name, $0.value) }
+    }
 }
 
 /// No credential could be made. The text says why.

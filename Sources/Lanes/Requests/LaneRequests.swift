@@ -14,7 +14,7 @@ final class LaneRequests<Template> {
     private let settings: LaneSettings
     private let handle: LaneHandle
     /// Makes the transport's template of a push with a credential; nil for a push that it cannot send.
-    private let prepare: (PreparedPush, Credential) -> Template?
+    private let prepare: (PreparedPush, PlatformCredential) -> Template?
     /// The part whose entries are handed out now.
     private var current: PartInFlight<Template>?
     /// Requests to send again. They go before all others.
@@ -26,7 +26,7 @@ final class LaneRequests<Template> {
     private var patience = Patience()
     private var credit: OpenRequestCredit
     /// Credentials in use, the newest last. `firstCredential` is the number of the first one.
-    private var credentials: [Credential] = []
+    private var credentials: [PlatformCredential] = []
     private var firstCredential = 0
     /// The platform gives no credential for these reasons. Nil: it does, or it did not answer.
     private var credentialRefusal: Rejection?
@@ -38,7 +38,10 @@ final class LaneRequests<Template> {
     /// The numbers of this lane that the metrics have.
     private var reported = (inFlight: 0, streams: 0)
 
-    init(_ settings: LaneSettings, _ handle: LaneHandle, prepare: @escaping (PreparedPush, Credential) -> Template?) {
+    init(
+        _ settings: LaneSettings, _ handle: LaneHandle,
+        prepare: @escaping (PreparedPush, PlatformCredential) -> Template?
+    ) {
         self.settings = settings
         self.handle = handle
         self.prepare = prepare
@@ -292,7 +295,7 @@ final class LaneRequests<Template> {
         trace.note(
             Exchange(
                 origin: settings.origin.text, path: RequestText.shortened(shared.push.path, address),
-                fields: [Exchange.Field(Credential.field, credential)] + shared.push.fields,
+                fields: [Exchange.Field(PlatformCredential.field, credential)] + shared.push.fields,
                 payload: shared.push.body.shortened(
                     address, channel: shared.page.channel(request.index),
                     registeredAt: shared.page.entries[request.index].registeredAt),

@@ -232,7 +232,7 @@ extension ConnectionSettings {
     /// These settings for one node of the cluster.
     func at(_ address: RedisAddress) -> ConnectionSettings {
         var settings = self
-        settings.url.endpoint = .server(address)
+        settings.url.servers = .server(address)
         return settings
     }
 }

@@ -27,7 +27,7 @@ struct Greeting {
     /// connect timeout (three times with TLS, twice more with scripts), and some seconds more for the sentinels.
     func connect(_ mailbox: Mailbox) throws(LinkFailure) -> RedisLink {
         let address: RedisAddress
-        switch settings.url.endpoint {
+        switch settings.url.servers {
         case .server(let server): address = server
         case .sentinels:
             guard let primary = try settings.watch?.primary(for: mailbox) else {
@@ -46,7 +46,7 @@ struct Greeting {
             return link
         } catch {
             settings.watch?.leave(mailbox)
-            if case .sentinels = settings.url.endpoint { throw error.at("the primary at \(address)") }
+            if case .sentinels = settings.url.servers { throw error.at("the primary at \(address)") }
             throw error
         }
     }
@@ -69,7 +69,7 @@ struct Greeting {
     private func link(to address: RedisAddress, _ mailbox: Mailbox) throws(LinkFailure) -> RedisLink {
         do throws(LinkFailure) { return try RedisLink(address, settings, mailbox) } catch {
             // The sentinels answer, so they will name another server.
-            guard case .sentinels = settings.url.endpoint, case .broken(let why) = error else { throw error }
+            guard case .sentinels = settings.url.servers, case .broken(let why) = error else { throw error }
             throw .refused(.noPrimary("the primary at \(address): \(why)"))
         }
     }
@@ -84,7 +84,7 @@ struct Greeting {
             case .primary:
                 // If the user may not ask for the role, a READONLY reply shows it later.
                 if let role = try? reply.array().first?.string(), role != "master" {
-                    guard case .sentinels = settings.url.endpoint else {
+                    guard case .sentinels = settings.url.servers else {
                         throw .refused(RedisError(reply: "READONLY the server is a replica"))
                     }
                     throw .refused(.noPrimary("the server that the sentinels name is a replica"))

@@ -11,15 +11,15 @@
 /// For sentinels, `name` is their name of the primary (`sentinel monitor NAME …`). User and password are for Redis
 /// itself, and `sentinel_password` is for the sentinels.
 public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
-    enum Endpoint: Sendable, Hashable {
+    enum Servers: Sendable, Hashable {
         case server(RedisAddress)
         case sentinels(Sentinels)
         /// Some of a cluster's nodes. They know the others.
         case cluster([RedisAddress])
     }
 
-    var endpoint = Endpoint.server(.tcp(host: "127.0.0.1", port: 6_379))
-    /// Whether every server of `endpoint` is reached through TLS.
+    var servers = Servers.server(.tcp(host: "127.0.0.1", port: 6_379))
+    /// Whether every one of `servers` is reached through TLS.
     public private(set) var usesTLS = false
     /// Nil means the default user.
     var user: String?
@@ -28,18 +28,18 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
     public var userName: String { user ?? "default" }
     /// Whether the URL holds a password, for Redis or its sentinels.
     public var holdsPassword: Bool {
-        if case .sentinels(let sentinels) = endpoint, sentinels.password != nil { return true }
+        if case .sentinels(let sentinels) = servers, sentinels.password != nil { return true }
         return password != nil
     }
     public internal(set) var database = 0
     /// Whether another server may become the primary without an operator.
-    public var usesSentinels: Bool { if case .sentinels = endpoint { true } else { false } }
-    public var usesCluster: Bool { if case .cluster = endpoint { true } else { false } }
+    public var usesSentinels: Bool { if case .sentinels = servers { true } else { false } }
+    public var usesCluster: Bool { if case .cluster = servers { true } else { false } }
 
     /// One server of the same deployment, with the same user, password and encryption.
     public func server(host: String, port: Int) -> RedisURL {
         var url = self
-        url.endpoint = .server(.tcp(host: host, port: port))
+        url.servers = .server(.tcp(host: host, port: port))
         return url
     }
 
@@ -84,22 +84,22 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
             guard socket.utf8.count <= 107, !socket.utf8.contains(0) else {
                 throw RedisURLError("the socket's path may have at most 107 bytes and no zero byte")
             }
-            endpoint = .server(.unix(path: socket))
+            servers = .server(.unix(path: socket))
             if let query {
                 guard query.hasPrefix("db=") else { throw RedisURLError("unix:// knows only ?db=N after the path") }
                 database = try Self.database(query.dropFirst(3))
             }
         case .redis:
             guard query == nil else { throw RedisURLError("redis:// takes no ? part; the database is /N") }
-            endpoint = .server(try Self.tcp(host))
+            servers = .server(try Self.tcp(host))
             database = try Self.database(path.dropFirst())
         case .sentinel:
             let parts = path.dropFirst().split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-            endpoint = .sentinels(try Sentinels(hosts: host, primary: parts.first ?? "", query: query))
+            servers = .sentinels(try Sentinels(hosts: host, primary: parts.first ?? "", query: query))
             database = try Self.database(parts.count > 1 ? parts[1] : "")
         case .cluster:
             guard query == nil else { throw RedisURLError("redis+cluster:// takes no ? part") }
-            endpoint = .cluster(try Self.addresses(host, port: 6_379))
+            servers = .cluster(try Self.addresses(host, port: 6_379))
             database = try Self.database(path.dropFirst())
             guard database == 0 else { throw RedisURLError("a cluster has only the database 0") }
         }
@@ -129,7 +129,7 @@ public struct RedisURL: Sendable, Hashable, CustomStringConvertible {
     public var description: String {
         let signIn = password == nil ? "" : "\(user ?? ""):***@"
         let redis = usesTLS ? "rediss" : "redis"
-        switch endpoint {
+        switch servers {
         case .server(.tcp(let host, let port)):
             return "\(redis)://\(signIn)\(RedisAddress.tcp(host: host, port: port))/\(database)"
         case .server(.unix(let path)): return "unix://\(signIn)\(path)" + (database == 0 ? "" : "?db=\(database)")

@@ -25,10 +25,10 @@ public struct Registry: Sendable {
     private(set) var turns = RegistrationTurns()
     package var quotas: Quotas
     /// Told how many followings begin and end by calls of this process. It must not wait.
-    package typealias FollowingNote = @Sendable (AppKey, _ began: Int, _ ended: Int) -> Void
-    private let followingNotes: [FollowingNote]
+    package typealias Note = @Sendable (AppKey, _ began: Int, _ ended: Int) -> Void
+    private let followingNotes: [Note]
 
-    package init(_ tokens: Tokens, _ followings: FollowingIndex, notes: [FollowingNote] = []) {
+    package init(_ tokens: Tokens, _ followings: FollowingIndex, notes: [Note] = []) {
         (self.tokens, self.followings, followingNotes) = (tokens, followings, notes)
         quotas = Quotas(keys: tokens.keys)
     }

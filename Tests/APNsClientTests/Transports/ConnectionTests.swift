@@ -33,7 +33,8 @@ extension TransportTests {
         func `a limit that falls to one and rises again loses nothing`(_ kind: TransportKind) async throws {
             try await Simulation.run(kind) { server in
                 server.faults.settings = [
-                    SettingsChange(afterRequests: 300, streams: 1), SettingsChange(afterRequests: 400, streams: 200),
+                    StreamLimitChange(afterRequests: 300, streams: 1),
+                    StreamLimitChange(afterRequests: 400, streams: 200),
                 ]
             } _: { it in
                 #expect(await it.send(0..<1_000) == PageOutcome(accepted: 1_000))

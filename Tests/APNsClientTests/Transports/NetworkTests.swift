@@ -60,7 +60,7 @@ extension TransportTests {
         func `a cut with many hundreds in flight accounts for each once`(_ kind: TransportKind) async throws {
             try await withProxy(kind) { server in
                 server.faults.latency = 60_000
-                server.faults.settings = [SettingsChange(afterRequests: 1, streams: 1_000)]
+                server.faults.settings = [StreamLimitChange(afterRequests: 1, streams: 1_000)]
             } client: { client in
                 // One lane, because a second one that connects later would have a small window.
                 client.lanes = 1

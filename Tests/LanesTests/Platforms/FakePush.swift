@@ -56,16 +56,16 @@ final class FakeAccessTokens: CredentialSource {
     var count: Int { number.load(ordering: .relaxed) }
     static func secret(_ number: Int) -> String { "ya29.token-\(number)" }
 
-    func current() -> Credential { credential(count) }
+    func current() -> PlatformCredential { credential(count) }
 
-    func replacement(of refused: Credential, after rejection: Rejection) -> Credential? {
+    func replacement(of refused: PlatformCredential, after rejection: Rejection) -> PlatformCredential? {
         guard rejection.verdict == .renewCredential else { return nil }
         let (made, newest) = number.compareExchange(
             expected: refused.issuedAt, desired: refused.issuedAt + 1, ordering: .relaxed)
         return credential(made ? newest + 1 : newest)
     }
 
-    private func credential(_ number: Int) -> Credential {
-        Credential(scheme: "Bearer", secret: Self.secret(number), issuedAt: number)
+    private func credential(_ number: Int) -> PlatformCredential {
+        PlatformCredential(scheme: "Bearer", secret: Self.secret(number), issuedAt: number)
     }
 }

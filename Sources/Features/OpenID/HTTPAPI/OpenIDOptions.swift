@@ -5,7 +5,7 @@ public import LiveActivity
 /// The provider of OpenID Connect by which people sign in to the console, and the rights of its groups.
 public struct OpenIDOptions: Sendable, Hashable {
     /// The rights in an app that a group of the provider's has.
-    public struct Access: Sendable, Hashable {
+    public struct GroupRights: Sendable, Hashable {
         public var group: String
         public var app: AppKey
         public var scopes: Set<CredentialScope>
@@ -28,7 +28,7 @@ public struct OpenIDOptions: Sendable, Hashable {
     public var scope = "openid email profile"
     /// The claim of an ID token that has the person's groups: a list of texts, or one text.
     public var groupsClaim = "groups"
-    public var access: [Access] = []
+    public var access: [GroupRights] = []
     /// How long a session lasts.
     public var sessionLife: Duration = .seconds(8 * 3_600)
     /// PEM file of roots, in place of the system's.
@@ -38,7 +38,7 @@ public struct OpenIDOptions: Sendable, Hashable {
 
     /// The first entry for the app that names one of the groups. A person in several groups has the rights of this one
     /// alone: rights for different prefixes could not be added up.
-    func access(of groups: [String], to app: AppKey) -> Access? {
+    func access(of groups: [String], to app: AppKey) -> GroupRights? {
         access.first { entry in entry.app == app && groups.contains { haveSameBytes($0, entry.group) } }
     }
 
@@ -78,7 +78,7 @@ public struct OpenIDOptions: Sendable, Hashable {
     }
 }
 
-extension OpenIDOptions.Access {
+extension OpenIDOptions.GroupRights {
     public static let rule = "entries GROUP = APP SCOPES [PREFIX], one a line or with ; between them"
 
     /// Reads the entries of a setting, such as `editors = shop publish,read match-`. Nil if one is not of this form.

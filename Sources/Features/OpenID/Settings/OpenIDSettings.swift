@@ -29,7 +29,8 @@ extension SettingKey {
         .text(\.gateway.openID.groupsClaim, "console.oidc.groups_claim", "groups", expected: plain) { plain($0) }
             .help("claim of the ID token that has the person's groups"),
         .text(
-            \.gateway.openID.access, groups, nil, expected: OpenIDOptions.Access.rule, parse: OpenIDOptions.Access.list
+            \.gateway.openID.access, groups, nil, expected: OpenIDOptions.GroupRights.rule,
+            parse: OpenIDOptions.GroupRights.list
         ).help("what groups may do: GROUP = APP SCOPES [PREFIX], one a line or with ; between them")
             .needs(issuer, client).shown(lines),
         .time(\.gateway.openID.sessionLife, "console.oidc.session", 60...43_200, "8h")
@@ -51,7 +52,7 @@ extension SettingKey {
     /// The text without lines that are about other apps.
     private static func lines(_ text: String, of app: AppKey) -> String {
         let lines = text.split { $0 == ";" || $0.isNewline }.map(\.trimmed)
-        return lines.filter { line in OpenIDOptions.Access.list(line)?.contains { $0.app == app } == true }
+        return lines.filter { line in OpenIDOptions.GroupRights.list(line)?.contains { $0.app == app } == true }
             .joined(separator: "; ")
     }
 }

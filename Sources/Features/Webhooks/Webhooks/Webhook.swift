@@ -36,7 +36,7 @@ public struct Webhook: Sendable {
     /// - Parameters:
     ///   - events: each is JSON.
     ///   - now: epoch milliseconds, for the signature.
-    public func post(_ events: [String], of app: AppKey, now: Int64) async -> WebhookAnswer {
+    public func post(_ events: [String], of app: AppKey, now: Int64) async -> WebhookResult {
         let body = Self.body(events, app)
         let signature = WebhookSignature(key, body, at: now / 1_000)
         var request = HTTPRequest(
@@ -47,9 +47,9 @@ public struct Webhook: Sendable {
         do throws(HTTPFailure) {
             let response = try await HTTPClient().send(request, maximumBody: Self.mostAnswer)
             let asked = response.header("retry-after").flatMap { RetryAfter.seconds($0.utf8, now: Int(now / 1_000)) }
-            return WebhookAnswer(status: response.status, body: response.body, retryAfter: asked)
+            return WebhookResult(status: response.status, body: response.body, retryAfter: asked)
         } catch {
-            return WebhookAnswer(failure: error.reason)
+            return WebhookResult(failure: error.reason)
         }
     }
 

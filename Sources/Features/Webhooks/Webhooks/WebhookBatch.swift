@@ -46,7 +46,7 @@ struct WebhookBatch {
     }
 
     /// Says what to do after the answer to the request that `next` chose.
-    mutating func answered(_ answer: WebhookAnswer) -> Action {
+    mutating func answered(_ answer: WebhookResult) -> Action {
         switch answer.verdict {
         case .accepted:
             defer { (refused, limit) = (0, min(Self.most, 2 * sent)) }

@@ -113,7 +113,7 @@ public struct WebhookSender: Sendable {
     }
 
     private func backOff(
-        _ target: Webhook, _ answer: WebhookAnswer, _ last: WebhookFailure?, _ queue: WebhookQueue
+        _ target: Webhook, _ answer: WebhookResult, _ last: WebhookFailure?, _ queue: WebhookQueue
     ) async throws(StoreError) {
         let now = store.time.now()
         let (attempts, reason) = ((last?.attempts ?? 0) + 1, answer.reason)

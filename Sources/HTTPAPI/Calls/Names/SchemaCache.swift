@@ -4,7 +4,7 @@ import StrictJSON
 
 /// The schemas of each app, compiled.
 final class SchemaCache: Sendable {
-    struct Snapshot: Sendable {
+    struct CompiledSchemas: Sendable {
         var types: [ExactText: SchemaDocument] = [:]
         /// Types whose schema uses keywords that only a newer version of Lamplighter knows.
         var unreadable: Set<ExactText> = []
@@ -26,22 +26,22 @@ final class SchemaCache: Sendable {
     }
 
     private let schemas: Schemas
-    private let known: VersionedCache<Snapshot>
+    private let known: VersionedCache<CompiledSchemas>
 
     init(_ schemas: Schemas, now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }) {
         self.schemas = schemas
         known = VersionedCache(
             // Most apps have no schema: then nothing is read.
-            unread: .init(version: 0, value: Snapshot()),
+            unread: .init(version: 0, value: CompiledSchemas()),
             version: { app throws(StoreError) in try await schemas.version(app) },
             read: { app throws(StoreError) in
                 let set = try await schemas.all(app)
-                return .init(version: set.version, value: Snapshot(set))
+                return .init(version: set.version, value: CompiledSchemas(set))
             }, now: now)
     }
 
     /// The schemas as they were at most a second ago, or the last known ones while Redis does not answer.
-    func snapshot(_ app: AppKey) async throws(StoreError) -> Snapshot {
+    func compiled(_ app: AppKey) async throws(StoreError) -> CompiledSchemas {
         // In a cluster, most names are on other nodes than the schemas. Their publishes go on with the known schemas.
         if let last = known.last(app), schemas.isAway(app) { return last }
         do throws(StoreError) { return try await known.recent(app) } catch {

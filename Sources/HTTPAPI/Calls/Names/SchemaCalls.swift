@@ -55,7 +55,7 @@ struct SchemaCalls: CallGroup {
         let root = try JSONDocument(bytes).root
         let document = try SchemaDocument(root)
         cache.forget(app)
-        for (other, known) in try await cache.snapshot(app).types where other != ExactText(type) {
+        for (other, known) in try await cache.compiled(app).types where other != ExactText(type) {
             guard let name = document.names.first(where: known.names.contains) else { continue }
             throw APIError(409, "names: \(JSON.string("\(name)").text) belongs to the schema of \(other).")
         }

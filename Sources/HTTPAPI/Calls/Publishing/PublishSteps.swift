@@ -41,8 +41,8 @@ struct PublishSteps {
     /// names its type. Other pushes have the type that is remembered for their name, or else the type whose names fit.
     func checkSchemas(_ pushes: [PublishBody.Push], _ call: Call) async throws -> [String] {
         let app = call.app.key
-        let snapshot = try await cache.snapshot(app)
-        guard !snapshot.types.isEmpty || !snapshot.unreadable.isEmpty else { return [] }
+        let compiled = try await cache.compiled(app)
+        guard !compiled.types.isEmpty || !compiled.unreadable.isEmpty else { return [] }
         let names = Array(Set(pushes.filter { $0.publish.attributesType == nil }.map(\.publish.name)))
         let remembered = try await names.isEmpty ? [] : schemas.types(app, names)
         var types: [ActivityName: ExactText] = [:]
@@ -51,11 +51,11 @@ struct PublishSteps {
         for push in pushes {
             let name = push.publish.name
             let started = push.publish.attributesType.map { ExactText($0) }
-            guard let type = started ?? types[name] ?? snapshot.type(for: name) else { continue }
-            if snapshot.unreadable.contains(type) {
+            guard let type = started ?? types[name] ?? compiled.type(for: name) else { continue }
+            if compiled.unreadable.contains(type) {
                 warnings.append("the schema of \(type) was not checked: a newer version of Lamplighter wrote it")
             }
-            guard let document = snapshot.types[type] else { continue }
+            guard let document = compiled.types[type] else { continue }
             try Self.check(push.contentState, document.contentState, type)
             try Self.check(push.attributes, document.attributes, type)
         }

@@ -294,12 +294,13 @@ import Testing
 
     @Test func `entries of the setting are read as people write them`() throws {
         let list = try #require(
-            OpenIDOptions.Access.list("/Team A = shop read,publish match-\n\n a = b = shop read ;x = news operate"))
+            OpenIDOptions.GroupRights.list("/Team A = shop read,publish match-\n\n a = b = shop read ;x = news operate")
+        )
         #expect(
             list.map(\.group) == ["/Team A", "a = b", "x"] && list.map(\.app.rawValue) == ["shop", "shop", "news"])
         #expect(list[0].namePrefix == "match-" && list[0].scopes == [.read, .publish] && list[1].namePrefix == nil)
         for text in ["", "x", "x = shop", "x = shop all", " = shop read", "x = shop read a b", "x = sh/op read"] {
-            #expect(OpenIDOptions.Access.list(text) == nil, "\(text)")
+            #expect(OpenIDOptions.GroupRights.list(text) == nil, "\(text)")
         }
         var options = OpenIDOptions()
         options.access = list

@@ -42,7 +42,7 @@ final class TestProvider: Sendable {
         (options.issuer, options.clientID, options.clientSecret) = (issuer, Self.clientID, Self.secret)
         options.caFile = receiver.caFile
         options.name = "Example"
-        options.access = try #require(OpenIDOptions.Access.list(access))
+        options.access = try #require(OpenIDOptions.GroupRights.list(access))
         return options
     }
 

@@ -4,9 +4,9 @@ import Testing
 
 /// Which events go into a request, and what an answer means for them.
 @Suite struct WebhookBatchTests {
-    private static let accepted = WebhookAnswer(status: 200)
-    private static let refused = WebhookAnswer(status: 422)
-    private static let broken = WebhookAnswer(status: 503)
+    private static let accepted = WebhookResult(status: 200)
+    private static let refused = WebhookResult(status: 422)
+    private static let broken = WebhookResult(status: 503)
 
     private func events(_ numbers: some Sequence<Int>, bytes: Int = 500) -> [(entry: String, bytes: Int)] {
         numbers.map { (entry: "\($0)-0", bytes: bytes) }

@@ -62,10 +62,10 @@ import Testing
     }
 
     @Test(arguments: [
-        (200, WebhookAnswer.Verdict.accepted), (202, .accepted), (299, .accepted), (400, .refused), (413, .refused),
+        (200, WebhookResult.Verdict.accepted), (202, .accepted), (299, .accepted), (400, .refused), (413, .refused),
         (422, .refused), (401, .failed), (404, .failed), (410, .failed), (429, .failed), (500, .failed), (503, .failed),
     ])
-    func `the status says whether events are taken`(status: Int, verdict: WebhookAnswer.Verdict) async throws {
+    func `the status says whether events are taken`(status: Int, verdict: WebhookResult.Verdict) async throws {
         let receiver = try HTTPSReceiver { _ in .status(status, body: Array("no\u{1B}[31m\n".utf8)) }
         let answer = await webhook(receiver).post(["{}"], of: app, now: 0)
         #expect(answer.verdict == verdict && answer.status == status)

@@ -115,11 +115,11 @@ import Testing
         let start = ContinuousClock.now
         let passed = Mutex(Duration.zero)
         let cache = SchemaCache(store.schemas, now: { start + passed.withLock { $0 } })
-        #expect(try await cache.snapshot(app).types.count == 1)
+        #expect(try await cache.compiled(app).types.count == 1)
         try await cluster.primary(of: "{shop}").signal(SIGKILL)
         for seconds in 2..<10 {
             passed.withLock { $0 = .seconds(seconds) }
-            #expect(try await cache.snapshot(app).types.count == 1, "each connection may break under a question")
+            #expect(try await cache.compiled(app).types.count == 1, "each connection may break under a question")
         }
         cluster.stop()
     }
@@ -130,18 +130,18 @@ import Testing
             let start = ContinuousClock.now
             let passed = Mutex(Duration.zero)
             let cache = SchemaCache(store.schemas, now: { start + passed.withLock { $0 } })
-            #expect(try await cache.snapshot(app).types.isEmpty)
+            #expect(try await cache.compiled(app).types.isEmpty)
             _ = try await store.schemas.set(app, type: "Match", document: Array(match.utf8))
             passed.withLock { $0 = .milliseconds(999) }
-            #expect(try await cache.snapshot(app).types.isEmpty, "for a second")
+            #expect(try await cache.compiled(app).types.isEmpty, "for a second")
             passed.withLock { $0 = .seconds(1) }
-            #expect(try await cache.snapshot(app).type(for: try ActivityName("match-7")) == "Match")
+            #expect(try await cache.compiled(app).type(for: try ActivityName("match-7")) == "Match")
             _ = try await store.schemas.set(
                 app, type: "Match", document: Array(#"{"content_state":true,"names":["cup-*"]}"#.utf8))
-            #expect(try await cache.snapshot(app).type(for: try ActivityName("match-7")) == "Match")
+            #expect(try await cache.compiled(app).type(for: try ActivityName("match-7")) == "Match")
             cache.forget(app)
             #expect(
-                try await cache.snapshot(app).type(for: try ActivityName("match-7")) == nil, "its own change, at once")
+                try await cache.compiled(app).type(for: try ActivityName("match-7")) == nil, "its own change, at once")
             _ = try await store.schemas.set(
                 app, type: "New", document: Array(#"{"content_state":{"pattern":"x"},"names":["n"]}"#.utf8))
             try await store.schemas.describe(app, try ActivityName("new-1"), type: "New")

@@ -1,5 +1,5 @@
 /// The result of one request to a webhook.
-public struct WebhookAnswer: Sendable, Hashable {
+public struct WebhookResult: Sendable, Hashable {
     public enum Verdict: Sendable, Hashable {
         /// 2xx: the webhook has taken the events.
         case accepted
