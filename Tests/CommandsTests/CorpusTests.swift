@@ -1,4 +1,3 @@
-import Backup
 import Fanout
 import Foundation
 import HTTPAPI

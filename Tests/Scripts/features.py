@@ -2,7 +2,8 @@
 """Checks that each feature is a room that can be shut (part of bin/lint). It prints what breaks a rule.
 
 A feature X is the folder Sources/Features/X with a folder for each target T of which it has a part. Only
-Sources/Features/Features+T.swift, the lists of T, may name it. Its tests are in Tests/Features/X in the same way. Without features there is nothing to check.
+Sources/Features/Features+T.swift, the lists of T, may name it. Its tests are in Tests/Features/X in the same way, and the tests of the core do
+not name it either. Without features there is nothing to check.
 """
 
 import re
@@ -109,9 +110,11 @@ def main():
     folders = parts(root)
     files = sources.read()
     paths = [path for path in sorted(Path("Sources").rglob("*")) if path.is_file()]
-    findings = [*check_rows(folders, parts(Path("Tests/Features"))), *check_names(files, folders), *check_lists(files, {file.target for file in files if not file.is_list}),
+    tests = parts(Path("Tests/Features"))
+    findings = [*check_rows(folders, tests), *check_names(files, folders), *check_names(files + sources.read(top="Tests"), folders),
+                *check_lists(files, {file.target for file in files if not file.is_list}),
                 *check_base_names(paths), *check_sizes(folders)]
-    print("".join(f"{finding}\n" for finding in findings), end="")
+    print("".join(f"{finding}\n" for finding in dict.fromkeys(findings)), end="")
     sys.exit(bool(findings))
 
 

@@ -47,6 +47,7 @@ CASES = [
     (FEATURES, {"Package.swift": SOUND["Package.swift"].replace("]\n", '    "Gone": ["Core"],\n]\n')}, "feature Gone has no folder"),
     (FEATURES, {"Sources/Core/High/Page.swift": "// Proposal\nlet proposal = Proposal()\n"}, "Page.swift:2: names Proposal of the feature Approval"),
     (FEATURES, {"Sources/Core/High/Page.swift": "import Engine\n"}, "Page.swift:1: names Engine of the feature Approval"),
+    (FEATURES, {"Tests/CoreTests/ServerTests.swift": "let proposal = Proposal()\n"}, "ServerTests.swift:1: names Proposal of the feature Approval"),
     (FEATURES, {"Sources/Features/Two/Core/Two.swift": "let two = Proposal()\n"}, "Two.swift:1: names Proposal of the feature Approval"),
     (FEATURES, {"Sources/Core/Low/Own.swift": "struct Own {\n    struct Proposal {}\n    let proposal: Proposal\n}\n"}, ""),
     (FEATURES, {"Sources/Features/Features+Core.swift": "let limit = 3\n"}, "Features+Core.swift:1: only `static let"),

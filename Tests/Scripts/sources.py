@@ -18,7 +18,7 @@ MEMBER = re.compile(rf"^    {MODIFIERS}(?:{KINDS}|func|let|var|case) `?(\w+)", r
 
 
 class Source:
-    """A file below Sources. `Sources/Features/X/T/…` is of the target T, as `Sources/T/…` is."""
+    """A file below Sources or Tests. `Sources/Features/X/T/…` is of the target T, as `Sources/T/…` is."""
 
     def __init__(self, path, name):
         self.path, self.name, parts = path, name, name.split("/")
@@ -62,10 +62,10 @@ class Source:
         return self.code.count("\n", 0, offset) + 1
 
 
-def read(root="."):
-    """All Swift files below Sources, in the order of their paths."""
+def read(root=".", top="Sources"):
+    """All Swift files below a folder of the tree, in the order of their paths."""
     root = Path(root)
-    found = sorted(path.relative_to(root).as_posix() for path in (root / "Sources").rglob("*.swift"))
+    found = sorted(path.relative_to(root).as_posix() for path in (root / top).rglob("*.swift"))
     return [Source(root / name, name) for name in found]
 
 

@@ -39,6 +39,22 @@ import Testing
         configuration.approval.life = .seconds(3_650 * 86_400)
     }
 
+    @Test func `a publisher is told of a publish that did not go out, until the publisher has read it`() async throws {
+        try await GatewayFixture.run(configure: { $0.consoleUndo = .seconds(10) }) { gateway in
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
+            _ = try await ConsoleRoomTests().conflict(gateway, browser, token, #"{"home":2,"away":0,"minute":1}"#)
+            let (told, page) = ("1 of your publishes did not go out", try await browser.get("/console/names").text)
+            #expect(page.contains(told) && page.contains("Inbox <span class=\"badge\">1</span>"), "\(page)")
+            let inbox = try await browser.get("/console/proposals?state=mine").text
+            #expect(inbox.contains("conflict") && inbox.contains("2 : 0"), "\(inbox)")
+            // The schedule failed by Redis's clock, which is ahead of this gateway's.
+            let reader = Proposal.Person.identity("master", whoID: nil)
+            let later = gateway.store.time.now() + 60_000
+            try await gateway.store.proposals.markRead(gateway.app, askedBy: reader, now: later)
+            #expect(try await !browser.get("/console/names").text.contains(told), "it was read")
+        }
+    }
+
     @Test func `the composer asks for approval, and a second person reads the same words and approves`() async throws {
         try await GatewayFixture.run(configure: {
             $0.consoleUndo = .seconds(10)
