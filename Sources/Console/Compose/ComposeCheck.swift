@@ -22,10 +22,11 @@ struct ComposeCheck {
     init() {}
 
     /// The card that the form would make. A feature may draw it.
-    static func card(_ form: Form, _ visit: Visit) async throws -> Values {
+    /// - Parameter type: of the name's cards
+    static func card(_ form: Form, _ visit: Visit, known type: String?) async -> Values {
         let compose = ComposeForm(form, now: visit.now)
         let alert = compose.alert.flatMap { try? JSONDocument($0.bytes).root.object() }
-        let type = try await SchemaFields.type(visit, compose)
+        let type = compose.startType ?? type
         return Card(
             app: visit.app.rawValue, name: compose.name, state: compose.state, alert: alert,
             isEnd: compose.event == "end", drawing: await visit.drawing(type), type: type,
@@ -102,8 +103,9 @@ struct ComposeCheck {
             let state = ComposeForm.pushPath + "content_state."
             if path.hasPrefix(state) {
                 let key = String(path.dropFirst(state.count))
-                let activity: ActivityAnswer? = try? await visit.find("/api/activities/\(Form.encoded(compose.name))")
-                let fields = try? await SchemaFields.find(visit, compose, known: activity?.attributesType)
+                let activity = try? await visit.activity(compose.name)
+                let type = try? await SchemaFields.type(of: compose.name, activity, visit)
+                let fields = try? await SchemaFields.find(visit, compose, known: type)
                 let text = String(plain.prefix { $0 != "(" }).trimmed
                 guard let title = fields?.title(key) else {
                     return Draft.Problem(message: "Content state, \(key): \(text)", field: "state", status: status)

@@ -38,6 +38,8 @@ struct ComposeForm {
 
     var name: String { form.name() ?? "" }
     var event: String { form.text("event") ?? "update" }
+    /// The attributes type that a start gives. Nil: it gives none, or the event is another one.
+    var startType: String? { event == "start" ? form.text("attributes_type") : nil }
     /// The schedule that the form changes. Nil: it makes another push.
     var schedule: String? { form.text("schedule") }
     /// The held publish that the form changes.

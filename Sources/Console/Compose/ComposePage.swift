@@ -99,7 +99,7 @@ enum ComposePage {
         var form = draft.form
         let compose = ComposeForm(form, now: visit.now)
         let standing = try await Standing(compose.name, visit, .present)
-        if let fields = try await SchemaFields.find(visit, compose, known: standing.activity?.attributesType),
+        if let fields = try await SchemaFields.find(visit, compose, known: standing.type),
             let state = fields.applied(form)
         {
             form["state"] = state
@@ -150,7 +150,7 @@ enum ComposePage {
         // A form that nobody touched is no draft.
         if visit.form["untouched"] != "yes" { try await visit.keep(draft) }
         var checked = await ComposeCheck(draft.form, visit, counts: false).shown
-        checked["card"] = try await ComposeCheck.card(draft.form, visit)
+        checked["card"] = await ComposeCheck.card(draft.form, visit, known: standing.type)
         parts["checked"] = checked
         return .page(visit.console.templates.render("compose-parts", parts))
     }

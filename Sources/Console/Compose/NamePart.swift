@@ -27,8 +27,8 @@ struct NamePart {
             // An end needs no state: without one the card ends as it stands.
             form["state"] = last.map { JSONLayout.lines($0) } ?? (compose.event == "end" ? "" : Self.nothing)
         }
-        let fields = try await SchemaFields.find(visit, compose, known: activity?.attributesType)
-        if compose.event == "start", form.text("attributes_type") == nil, let type = fields?.type {
+        let fields = try await SchemaFields.find(visit, compose, known: standing.type)
+        if compose.event == "start", compose.startType == nil, let type = fields?.type {
             form["attributes_type"] = type
         }
         let fresh = Basis(standing, now: visit.now)

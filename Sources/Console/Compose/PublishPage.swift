@@ -38,7 +38,7 @@ enum PublishPage {
         if let held { words.button = held.button }
         let undo = visit.console.undo.components.seconds
         let isLate = time == nil && !isChange && held == nil && !isMine
-        var shown = try await said(form, compose, check, reach, visit)
+        var shown = try await said(form, compose, check, reach, standing, visit)
         shown.merge(
             values([
                 "title": words.title, "button": words.button, "change": change, "moved": moved,
@@ -61,7 +61,8 @@ enum PublishPage {
 
     /// The push in words and as a card, and what one should think of before.
     private static func said(
-        _ form: Form, _ compose: ComposeForm, _ check: ComposeCheck, _ reach: ReachText, _ visit: Visit
+        _ form: Form, _ compose: ComposeForm, _ check: ComposeCheck, _ reach: ReachText, _ standing: Standing,
+        _ visit: Visit
     ) async throws -> Values {
         var warnings = check.shown["warnings"] as? [String] ?? []
         if let other = form.text("written_for"), !haveSameBytes(other, compose.name) {
@@ -75,7 +76,8 @@ enum PublishPage {
         return values([
             "waits": waits,
             "sentence": reach.sentence(compose, isInside: isScheduled || waits != nil, isScheduled: isScheduled),
-            "card": try await ComposeCheck.card(form, visit), "warnings": warnings, "name": compose.name,
+            "card": await ComposeCheck.card(form, visit, known: standing.type), "warnings": warnings,
+            "name": compose.name,
             "event": compose.event, "priority": form.text("priority") ?? "10",
             "audience": audience.map { AudienceText.text($0, of: compose.event) },
             "bytes": check.shown["bytes"], "none": reach.count == 0 && !reach.isBroadcast ? true : nil,

@@ -120,35 +120,22 @@ struct SchemaFields {
         return state.text
     }
 
-    /// The attributes type of the push: the type that a start gives, the name's type, or the type whose schema fits
-    /// best.
-    static func type(_ visit: Visit, _ compose: ComposeForm) async throws -> String? {
-        if compose.event == "start" { return compose.form.text("attributes_type") }
-        guard !compose.name.isEmpty else { return nil }
-        return try await type(of: compose.name, visit.activity(compose.name), visit)
-    }
-
     /// The attributes type of a name's cards: its own, or the type of the schema that fits best.
     static func type(of name: String, _ activity: ActivityAnswer?, _ visit: Visit) async throws -> String? {
         if let type = activity?.attributesType { return type }
-        return try await listing(visit).flatMap { best($0, name) }
+        let listing: SchemasAnswer? = try await visit.allowed("/api/schemas")
+        return listing.flatMap { best($0, name) }
     }
 
-    /// The fields of the name's type, or of the type that a start gives. Nil without a schema.
+    /// The fields of the type that a start gives, or of the type of the name's cards. Nil without a schema.
     static func find(_ visit: Visit, _ compose: ComposeForm, known type: String?) async throws -> SchemaFields? {
-        let given = compose.event == "start" ? compose.form.text("attributes_type") : type
-        guard let listing = try await listing(visit), !listing.schemas.isEmpty,
-            let type = given ?? best(listing, compose.name),
+        guard let type = compose.startType ?? type,
             let document: [UInt8] = try await visit.allowed({
                 try await visit.find("/api/schemas/\(Form.encoded(type))")
             }),
             let parts = try? JSONDocument(document).root.object(), let schema = parts.object("content_state")
         else { return nil }
         return SchemaFields(type: type, schema: schema, attributes: parts.object("attributes"))
-    }
-
-    private static func listing(_ visit: Visit) async throws -> SchemasAnswer? {
-        try await visit.allowed("/api/schemas")
     }
 
     private static func best(_ listing: SchemasAnswer, _ name: String) -> String? {

@@ -112,7 +112,7 @@ extension Basis {
     static func warning(_ form: Form, _ standing: Standing, _ visit: Visit) async throws -> Values? {
         guard let basis = Basis(form), basis.after != standing.after(visit.now) else { return nil }
         let compose = ComposeForm(form, now: visit.now)
-        let fields = try await SchemaFields.find(visit, compose, known: standing.activity?.attributesType)
+        let fields = try await SchemaFields.find(visit, compose, known: standing.type)
         return warning(form, fields, standing, now: visit.now)
     }
 }

@@ -26,9 +26,7 @@ enum RoomPage {
         let isClosed = standing.activity?.ended == true
         form["event"] = visit.query.text("event") ?? (isClosed ? "start" : "update")
         form["alert_sound"] = "on"
-        if form["event"] == "start" {
-            form["attributes_type"] = try await SchemaFields.type(of: name, standing.activity, visit) ?? ""
-        }
+        if form["event"] == "start" { form["attributes_type"] = standing.type ?? "" }
         return try await page(visit, Draft(id: Draft.newID(), form: form), ComposeCheck(), standing: standing)
     }
 
@@ -62,7 +60,7 @@ enum RoomPage {
         shown["obstacle"] = visit.standing.obstacle(of: compose.name)
         // Above the form, and not beside it too. The state may have been filled in meanwhile.
         var checked = check.shown.filter { $0.key != "problem" }
-        checked["card"] = try await ComposeCheck.card(form, visit)
+        checked["card"] = await ComposeCheck.card(form, visit, known: standing.type)
         shown["checked"] = checked
         if let wrong { shown["wrong-\(wrong == "alert_title" && form.text("alert") != nil ? "alert" : wrong)"] = true }
         let isSet = folded.contains { !form[$0].isEmpty || $0 == wrong }
@@ -156,7 +154,6 @@ extension RoomPage {
         let activity = standing.activity
         let shown = standing.shown
         let state = standing.shownState
-        let type = try await SchemaFields.type(of: standing.name, activity, visit)
         let pauses: PausesAnswer? = try await visit.allowed("/api/pauses")
         let isClosed = activity?.ended == true
         let row = shown.map { PushValues(ledger: $0.ledger, now: now).row }
@@ -167,7 +164,7 @@ extension RoomPage {
                 ? nil
                 : Card(
                     app: visit.app.rawValue, name: standing.name, state: state, isEnd: isClosed,
-                    drawing: await visit.drawing(type), type: type, now: now ?? 0
+                    drawing: await visit.drawing(standing.type), type: standing.type, now: now ?? 0
                 ).values,
             "push": shown.map { shown in
                 sealed([

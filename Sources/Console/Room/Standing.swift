@@ -18,6 +18,8 @@ struct Standing: Sendable {
     let name: String
     /// Nil: nobody follows it, and no push went to it.
     let activity: ActivityAnswer?
+    /// The attributes type of the name's cards: its own, or the type of the schema that fits best.
+    let type: String?
     /// The newest first.
     private(set) var pushes: [SaidPush] = []
     private(set) var hasMore = false
@@ -28,11 +30,12 @@ struct Standing: Sendable {
         _ name: String, _ visit: Visit, _ depth: Depth, _ contents: SaidPush.Contents = SaidPush.Contents()
     ) async throws {
         self.name = name
+        activity = name.isEmpty ? nil : try await visit.activity(name)
+        type = try await SchemaFields.type(of: name, activity, visit)
         guard !name.isEmpty else {
-            (activity, waiting) = (nil, [])
+            waiting = []
             return
         }
-        activity = try await visit.activity(name)
         waiting = try await WaitingPush.all(visit, name)
         let query = Form.query(["limit": "\(Self.most)", "name": name])
         guard let history: HistoryAnswer = try await visit.allowed("/api/pushes", query: query) else { return }

@@ -2,6 +2,7 @@ import Curl
 import LiveActivity
 import Redis
 import StrictJSON
+import Synchronization
 import TestSupport
 import Testing
 
@@ -273,6 +274,38 @@ import Testing
             #expect(sent.status == 303)
             let room = try await browser.get("/console/names/match-new")
             #expect(room.status == 200 && room.text.contains("Take it back"), "\(room.text)")
+        }
+    }
+
+    @Test(arguments: ["update", "start"])
+    func `a room reads the list of schemas once`(event: String) async throws {
+        try await GatewayFixture.run { gateway in
+            let schema =
+                #"{"names":["match-*"],"content_state":{"properties":{"home":{"type":"integer","title":"Goals"}}}}"#
+            #expect(try await gateway.send("PUT", "/api/schemas/Match", schema).status == 200)
+            // No card of the name told its type, so the names of the schemas decide.
+            try await gateway.follow("match-42")
+            _ = try await write(gateway, home: 1)
+            var way = ConsoleBridge(
+                live: gateway.gateway.live, recorder: ActionRecorder(gateway.store.actions, logger: .quiet)
+            ).gateway
+            let identity = try #require(
+                try await way.signIn(GatewayFixture.key, GatewayFixture.masterSecret, testNow))
+            let reads = Mutex(0)
+            way.call = { [call = way.call] identity, asked in
+                if asked.path == "/api/schemas" { reads.withLock { $0 += 1 } }
+                return await call(identity, asked)
+            }
+            let page = await Console(way, undo: .zero).respond(
+                to: ConsoleRequest(
+                    method: "GET", path: "/console/names/match-42", query: "event=\(event)", now: testNow),
+                session: ConsoleSession(identity))
+            guard case .bytes(let bytes) = page.body else {
+                Issue.record("\(page.status)")
+                return
+            }
+            #expect(String(decoding: bytes, as: UTF8.self).contains("Goals"), "the form has the schema's fields")
+            #expect(reads.withLock { $0 } == 1)
         }
     }
 

@@ -116,8 +116,9 @@ enum ProposalsPage {
         if compose.event == "end" { shown["isEnd"] = true }
         if compose.event == "end", (form.text("audience") ?? "all") == "all" { shown["closes"] = true }
         shown["approve"] = time == nil ? "Approve and send" : "Approve"
-        if isWaiting { shown.merge(try await before(proposal, compose, visit)) { $1 } }
-        shown["card"] = try await ComposeCheck.card(form, visit)
+        let standing = try await Standing(compose.name, visit, .present)
+        if isWaiting { shown.merge(try await before(proposal, compose, standing, visit)) { $1 } }
+        shown["card"] = await ComposeCheck.card(form, visit, known: standing.type)
         shown["payload"] = proposal.body.value.map { JSONLayout.lines($0) }
         shown["request"] = proposal.request
         shown["path"] = path(proposal.id)
@@ -128,9 +129,8 @@ enum ProposalsPage {
 
     /// The state that the cards show now, and whether that state is newer than the request.
     private static func before(
-        _ proposal: ProposalAnswer, _ compose: ComposeForm, _ visit: Visit
+        _ proposal: ProposalAnswer, _ compose: ComposeForm, _ standing: Standing, _ visit: Visit
     ) async throws -> Values {
-        let standing = try await Standing(compose.name, visit, .present)
         let newest = standing.newest
         let at = newest.flatMap { TimeText.parse($0.acceptedAt) }
         let isNewer = at.map { $0 > TimeText.parse(proposal.askedAt) ?? 0 } ?? false
@@ -146,13 +146,12 @@ enum ProposalsPage {
             "after": proposal.time == nil && proposal.names.count == 1 ? newest?.pushID ?? "none" : nil,
         ])
         guard let state else { return shown }
-        let type = try await SchemaFields.type(of: compose.name, standing.activity, visit)
         shown["before"] =
             Card(
-                app: visit.app.rawValue, name: compose.name, state: state, drawing: await visit.drawing(type),
-                type: type, now: visit.now
+                app: visit.app.rawValue, name: compose.name, state: state, drawing: await visit.drawing(standing.type),
+                type: standing.type, now: visit.now
             ).values
-        let fields = try await SchemaFields.find(visit, compose, known: type)
+        let fields = try await SchemaFields.find(visit, compose, known: standing.type)
         let changes = proposed.map { StateText($0).changes(from: StateText(state)) } ?? []
         shown["changes"] = changes.map { change in
             [
