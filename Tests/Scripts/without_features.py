@@ -1,4 +1,4 @@
-"""Takes features out of a copy of the tree: their folders, rows, targets, and their lines of the lists."""
+"""Takes features out of a tree: their folders, rows, targets, and their lines of the lists."""
 
 import pathlib
 import re
@@ -41,6 +41,11 @@ def without_targets(manifest: str, name: str) -> str:
     return manifest
 
 
+def laid_out(lists: str) -> str:
+    """As `swift format` lays out lists that became short."""
+    return re.sub(r"\[\n    \]", "[]", re.sub(r"(\[\n        [\w.]+),(\n    \])", r"\1\2", lists))
+
+
 def without(tree: pathlib.Path, name: str) -> None:
     own = declared(tree, name)
     for root in ["Sources", "Tests"]:
@@ -49,7 +54,7 @@ def without(tree: pathlib.Path, name: str) -> None:
             lines = file.read_text().split("\n")
             element = re.compile(r"^        (\w+)(?:\.self)?,?$")
             kept = [line for line in lines if not ((found := element.match(line)) and found.group(1) in own)]
-            file.write_text("\n".join(kept))
+            file.write_text(laid_out("\n".join(kept)))
     package = tree / "Package.swift"
     manifest = package.read_text()
     row = next(row for row in sources.feature_rows(manifest) if row.group(1) == name)
