@@ -80,7 +80,7 @@ struct TerminalStoryTests {
             ids.append(output.out.trimmingCharacters(in: .whitespacesAndNewlines))
             #expect(try await deployment.run("publish", name, "--content-state", "{}", "--at", "+2h").code == 0)
         }
-        let scopes = "publish,propose,approve,track,read,operate"
+        let scopes = "publish,track,read,operate"
         for id in ["feed", "desk"] {
             #expect(
                 try await deployment.run(
