@@ -68,6 +68,20 @@ import Testing
             ])
     }
 
+    @Test(arguments: 1...Platform.mostCode)
+    func `a push that any platform refused and that reached nobody ends as a stopped one`(code: UInt8) async throws {
+        let fixture = try await PushFixture.start()
+        let (id, platform) = (try await fixture.accepted("match-1"), Platform(code: code))
+        let claim = try await fixture.claimed("match-1", id)
+        var page = Settlement(range: claim.lease.bounds)
+        page.count(targets: 1, on: platform)
+        page.count(.failed, on: platform)
+        page.refuse(claim.record, on: platform, reason: "TopicDisallowed")
+        _ = try await fixture.settle(claim, page)
+        let ledger = try await fixture.ledger(id)
+        #expect(ledger.state == .failed && ledger.errors["TopicDisallowed"] == 1)
+    }
+
     @Test func `a dead address that the page and the catch-up had is one target of its platform`() async throws {
         let fixture = try await PushFixture.start()
         let channel = ChannelID.random()

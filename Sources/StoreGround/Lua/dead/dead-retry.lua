@@ -1,7 +1,7 @@
 -- Retries what a push gave up, in steps of a few hundred channels. A crash leaves the rest in the dead letter. Refused
 -- if a newer push of the name has begun that a card shows or may show, or if the deadline is past: no card may go back
 -- to an older state.
--- uses time, broadcast, resuming
+-- uses time, platforms, broadcast, resuming
 -- keys n, q: name meta, hash; the name's unswept pushes, zset by sequence number
 -- keys p, w: this push and its tasks, hashes
 -- keys r, h: waiting channels, zset by due time (ms); their retry queues, hash
@@ -39,7 +39,7 @@ if step == 'look' then
     -- A broadcast and a token expire shortly before the deadline if no attempt is left. Their dead letter stays.
     local hasExpired = redis.call('HLEN', dlc) == 0 and redis.call('HEXISTS', dl, 'r:Expired') == 1
     if hasExpired and not resumes then return {'expired'} end
-    redis.call('HDEL', p, 'stopped@0', 'stopped@1', 'stopped@2', 'stopped@3')
+    redis.call('HDEL', p, on_platforms('stopped'))
     return {resumes and 'resumes' or 'takes'}
 end
 

@@ -1,7 +1,7 @@
 -- Fragment for scripts that end pushes or their entries in retry queues.
 -- p: a push's record; w: its tasks, whose `wait` counts the push's entries in retry queues, and `owed` its removals.
 -- `wait@1` and the like: the part of `wait` on each platform, as the queues' headers tell it
--- uses constants, ended, tally, comeback
+-- uses constants, platforms, ended, tally, comeback
 
 -- Whether a finished `end` reached neither a token nor the broadcast channel: nothing was delivered, and the push was
 -- stopped or something of it failed or expired. False for an `end` that finished without a target.
@@ -32,12 +32,14 @@ local finalPushes = {}
 
 -- Finishes a push once its sweep is finished and no retry, removal or broadcast (`bc`) of it is pending. Returns its
 -- state. An `end` that reached no device closes its name (`closes`: key of the name's meta) no more, and what a push
--- superseded comes back if the push does not stand. A push that one of its platforms refused (`stopped@0`, `stopped@1`)
--- and that reached nobody on the others ends as if it was stopped.
+-- superseded comes back if the push does not stand. A push that one of its platforms refused (`stopped@1`) and that reached
+-- nobody on the others ends as if it was stopped.
 local function finish(p, w, now)
-    local state, expanded, targets, expired, closes, tell, refusal, another = unpack(redis.call('HMGET', p, 'state',
-        'expanded', 'targets', 'expired', 'closes', 'tell', 'stopped@0', 'stopped@1'))
-    refusal = refusal or another
+    local fields = redis.call('HMGET', p, 'state', 'expanded', 'targets', 'expired', 'closes', 'tell',
+        on_platforms('stopped'))
+    local state, expanded, targets, expired, closes, tell = unpack(fields)
+    local refusal
+    for i = 7, #fields do refusal = refusal or fields[i] end
     local waiting, removals, broadcast = unpack(redis.call('HMGET', w, 'wait', 'owed', 'bc'))
     if expanded ~= '1' or tonumber(waiting or 0) > 0 or tonumber(removals or 0) > 0 or broadcast then return state end
     if state == 'queued' or state == 'sending' then
@@ -65,11 +67,12 @@ end
 local function end_push(p, w, state, now)
     redis.call('HSET', p, 'state', state, 'finished', now)
     finalPushes[#finalPushes + 1] = string.sub(p, -36)
-    local parts = {'', '@1', '@2', '@3'}
-    for i, waiting in ipairs(redis.call('HMGET', w, 'wait', 'wait@1', 'wait@2', 'wait@3')) do
+    -- The first one is the sum of all platforms.
+    for i, waiting in ipairs(redis.call('HMGET', w, 'wait', on_platforms('wait'))) do
         if tonumber(waiting or 0) > 0 then
-            redis.call('HINCRBY', p, (state == 'cancelled' and 'skipped' or state) .. parts[i], waiting)
-            redis.call('HSET', w, 'wait' .. parts[i], 0)
+            local part = PLATFORM_PARTS[i - 1] or ''
+            redis.call('HINCRBY', p, (state == 'cancelled' and 'skipped' or state) .. part, waiting)
+            redis.call('HSET', w, 'wait' .. part, 0)
         end
     end
 end
