@@ -23,9 +23,13 @@ struct BatchBody: Sendable {
     private var tagsValue: JSONValue?
 
     /// `attributes` and `subscription_lists` are accepted and ignored.
-    /// - Parameter catchesUp: the app's default, because the SDK has no field for it.
+    /// - Parameters:
+    ///   - catchesUp: the app's default, because the SDK has no field for it.
+    ///   - platforms: to which the app sends
     /// - Throws: if the body as a whole cannot be read.
-    init(_ bytes: [UInt8], channel: ChannelID, catchesUp: Bool = false) throws(JSONError) {
+    init(
+        _ bytes: [UInt8], channel: ChannelID, catchesUp: Bool = false, platforms: Set<Platform> = [.ios]
+    ) throws(JSONError) {
         let body = try JSONDocument(bytes).root.object()
         tagsValue = body["tags"]
         do throws(JSONError) {
@@ -33,17 +37,22 @@ struct BatchBody: Sendable {
         } catch {
             note(error)
         }
-        do throws(JSONError) {
-            let values = try body["live_activities"]?.array() ?? []
-            for entry in values.prefix(Self.maximumUpdates) {
-                do throws(JSONError) { updates.append(try Self.update(entry, channel: channel, catchesUp)) } catch {
-                    note(error)
-                }
+        read(body["live_activities"]) { (entry) throws(JSONError) in
+            try Self.update(entry, channel: channel, catchesUp)
+        }
+        read(body["live_updates"]) { (entry) throws(JSONError) in
+            guard platforms.contains(.android) else {
+                throw entry.error("must not be there: this app does not send to Android")
             }
-            for entry in try body["live_updates"]?.array(atMost: Self.maximumUpdates, "Live Updates") ?? [] {
-                do throws(JSONError) { updates.append(try Self.liveUpdate(entry, channel: channel, catchesUp)) } catch {
-                    note(error)
-                }
+            return try Self.liveUpdate(entry, channel: channel, catchesUp)
+        }
+    }
+
+    private mutating func read(_ list: JSONValue?, _ update: (JSONValue) throws(JSONError) -> Update) {
+        do throws(JSONError) {
+            let values = try list?.array() ?? []
+            for entry in values.prefix(Self.maximumUpdates) {
+                do throws(JSONError) { updates.append(try update(entry)) } catch { note(error) }
             }
             if values.count > Self.maximumUpdates {
                 throw values[Self.maximumUpdates].error(

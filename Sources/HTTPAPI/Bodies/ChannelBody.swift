@@ -150,7 +150,7 @@ enum ChannelBody {
     }
 
     /// Channels of these types are kept. Channels of a type that no platform sends to get nothing.
-    private static let deviceTypes = ["ios", "android", "amazon"]
+    static let deviceTypes = ["ios", "android", "amazon"]
 
     static func deviceType(_ value: JSONValue) throws(JSONError) -> String {
         let text = try value.string()

@@ -53,7 +53,8 @@ struct SDKCalls: CallGroup {
 
     /// Tells the SDK which addresses to call: this gateway, for everything. Only the SDK reads it.
     func remoteData(_ call: Call) async throws -> Answer {
-        guard call.parameter("app_key") == call.app.key.rawValue, Platform(name: call.parameter("platform")) != nil
+        guard call.parameter("app_key") == call.app.key.rawValue,
+            ChannelBody.deviceTypes.contains(call.parameter("platform"))
         else { throw APIError.notFound }
         guard let url = publicURL else {
             let remedy = "set `gateway.public_url` to the address at which devices reach this gateway"

@@ -89,10 +89,11 @@ struct UnservedPath: Sendable, Hashable {
         rows(
             "Lamplighter sends Live Activities only.", "/api/custom-events/**", "/api/attachments/**",
             "/api/airmail/**", "/api/sms/**", "/api/user/**"),
-        rows("Lamplighter keeps no analytics. Switch the SDK's off.", "/warp9/**"),
+        rows("Lamplighter keeps no analytics. Switch the SDK's off.", "/warp9/**", "/api/metered-usage"),
         rows(
             "Lamplighter serves iOS and Android: POST /api/channels.", "/api/device_tokens/**", "/api/apids/**",
-            "/api/channels/email/**", "/api/channels/sms/**", "/api/channels/open/**", "/api/channels/restricted/**"),
+            "/api/channels/email/**", "/api/channels/sms/**", "/api/channels/open/**", "/api/channels/restricted/**",
+            "/api/channels/resend"),
         rows(
             "OAuth is not served: send Basic with the app key and the master secret.", "/token",
             "/verify/public_key/**"),

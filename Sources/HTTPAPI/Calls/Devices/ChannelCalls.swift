@@ -103,7 +103,8 @@ struct ChannelCalls: CallGroup {
     /// Applies every entry that it can, in order. Each step can be repeated, so a 503 in the middle loses nothing.
     func batch(_ call: Call) async throws -> Answer {
         let channel = try call.channel()
-        var batch = try BatchBody(call.body.collect(), channel: channel, catchesUp: call.app.catchesUp)
+        var batch = try BatchBody(
+            call.body.collect(), channel: channel, catchesUp: call.app.catchesUp, platforms: call.app.platforms)
         if !call.may(.tags) {
             batch.refuseTags(DeviceRight.tags.refusal)
         } else if let tags = batch.tags {
