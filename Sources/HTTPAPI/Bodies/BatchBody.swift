@@ -8,8 +8,8 @@ struct BatchBody: Sendable {
     enum Update: Sendable, Hashable {
         case set(TokenPlace, Registration)
         case remove(TokenPlace, Untrack)
-        /// A card is over whose channel has the address.
-        case removeCard(ActivityName, Untrack)
+        /// A card is over whose channel has the address, since this time by the phone's clock.
+        case removeCard(ActivityName, at: Int64, Untrack)
     }
 
     /// The most entries of `live_activities` in one call. Each costs at least one round trip to Redis.
@@ -41,10 +41,7 @@ struct BatchBody: Sendable {
             try Self.update(entry, channel: channel, catchesUp)
         }
         read(body["live_updates"]) { (entry) throws(JSONError) in
-            guard platforms.contains(.android) else {
-                throw entry.error("must not be there: this app does not send to Android")
-            }
-            return try Self.liveUpdate(entry, channel: channel, catchesUp)
+            try Self.liveUpdate(entry, channel: channel, catchesUp, platforms)
         }
     }
 

@@ -126,17 +126,17 @@ import Testing
         let worker = try await deployment.worker("one")
         defer { worker.kill() }
         try await follow(deployment, "match-42", ios: 3, android: 0..<5)
-        for number in 0..<5 { try await version("1.0", deployment, number) }
+        for number in 0..<5 {
+            try await version("1.0", deployment, number)
+            try await report(deployment, number, "set", ["match-43": 0])
+        }
         let update = try await deployment.published(
             "match-42", ["--content-state", #"{"home":1}"#, "--platforms", "ios,android", "--type", "match"])
         #expect(update["delivered"] == 8, "\(update.fields)")
         #expect(try await card(deployment, 0, "match-42")?["active"] as? Bool == false)
         for number in 0..<5 {
-            let at = Int(Date().timeIntervalSince1970 * 1_000)
-            let answer = try await deployment.call(
-                "PUT", "\(deployment.gatewayURL)/api/channels/sdk/batch/android-\(number)?platform=android",
-                body: #"{"live_updates":[{"action":"remove","name":"match-42","action_ts_ms":\#(at)}]}"#)
-            #expect(answer.status == 200, "\(answer.text)")
+            // The user of one phone had swiped the other card away a minute before.
+            try await report(deployment, number, "remove", ["match-42": 0, "match-43": number == 0 ? 60_000 : 0])
             try await version("1.1", deployment, number)
         }
         for number in 0..<5 {
@@ -144,9 +144,34 @@ import Testing
                 let card = try await card(deployment, number, "match-42")
                 return card?["active"] as? Bool == true && state(card) == 1
             }
+            try await report(deployment, number, "set", ["match-42": 0])
         }
-        let left = try await deployment.call("GET", "\(deployment.gatewayURL)/api/activities/match-42").json
-        #expect(left["tokens"] as? Int == 8, "\(left)")
+        for (name, tokens) in [("match-42", 8), ("match-43", 4)] {
+            let left = try await deployment.call("GET", "\(deployment.gatewayURL)/api/activities/\(name)").json
+            #expect(left["tokens"] as? Int == tokens, "\(left)")
+        }
+        let next = try await deployment.published(
+            "match-42", ["--content-state", #"{"home":2}"#, "--platforms", "ios,android"])
+        #expect(next["delivered"] == 8, "\(next.fields)")
+        for number in 0..<5 {
+            let card = try await card(deployment, number, "match-42")
+            #expect(state(card) == 2 && card?["event"] as? String == "update", "\(card ?? [:])")
+        }
+    }
+
+    /// A batch of Airship's SDK on a phone whose clock is two minutes behind. The cards began by a push of now.
+    /// - Parameter names: and how many ms ago it was
+    private func report(
+        _ deployment: Deployment, _ number: Int, _ action: String, _ names: [String: Int]
+    ) async throws {
+        let now = Int(Date().timeIntervalSince1970 * 1_000)
+        let updates = names.map { name, ago in
+            #"{"action":"\#(action)","name":"\#(name)","action_ts_ms":\#(now - ago - 120_000),"start_ts_ms":\#(now)}"#
+        }
+        let answer = try await deployment.call(
+            "PUT", "\(deployment.gatewayURL)/api/channels/sdk/batch/android-\(number)?platform=android",
+            body: #"{"live_updates":[\#(updates.joined(separator: ","))]}"#)
+        #expect(answer.status == 200 && answer.text == #"{"ok":true}"#, "\(answer.text)")
     }
 
     @Test func `a phone whose address comes back, or is another one, gets the newest state`() async throws {
@@ -264,7 +289,8 @@ import Testing
         #expect(dry.out.contains("com.urbanairship.live_update") && dry.out.contains("content-state"), "\(dry.out)")
     }
 
-    @Test func `updates of one second rise on a phone, whatever order they arrive in`() async throws {
+    @Test(arguments: [true, false])
+    func `updates of one second rise on a phone, whatever order they arrive in`(conflate: Bool) async throws {
         let deployment = try await Deployment.start(
             simulator: ["--order-member", "home"], platforms: Self.both,
             // A feed of many updates a second, each of which is sent.
@@ -278,7 +304,7 @@ import Testing
         var last = ""
         for number in 1...10 {
             let body = """
-                {"audience":"all","device_types":["ios","android"],"options":{"conflate":false},"notification":{
+                {"audience":"all","device_types":["ios","android"],"options":{"conflate":\(conflate)},"notification":{
                 "ios":{"live_activity":{"name":"match-42","event":"update","content_state":{"home":\(number)}}},
                 "android":{"live_update":{"name":"match-42","event":"update","content_state":{"home":\(number)}},
                 "delivery_priority":"high"}}}

@@ -25,13 +25,20 @@ extension ChannelBody {
 extension BatchBody {
     /// An Android app's card began (`set`) or is over (`remove`). The channel has the address.
     static func liveUpdate(
-        _ value: JSONValue, channel: ChannelID, _ catchesUp: Bool
+        _ value: JSONValue, channel: ChannelID, _ catchesUp: Bool, _ platforms: Set<Platform>
     ) throws(JSONError) -> Update {
+        guard platforms.contains(.android) else {
+            throw value.error("must not be there: this app does not send to Android")
+        }
         let entry = try value.object()
         let name = try entry.required("name").activityName()
-        let at = try entry.required("action_ts_ms").epochMilliseconds()
-        guard try action(entry) == "set" else { return .removeCard(name, Untrack(channel: channel, removedAt: at)) }
-        let started = try entry["start_ts_ms"]?.startMilliseconds(after: at, "action_ts_ms")
+        let action = try entry.required("action_ts_ms").epochMilliseconds()
+        let started = try entry["start_ts_ms"]?.startMilliseconds(after: action, "action_ts_ms")
+        // The start is a time of ours if a push began the card. The phone's clock may be behind it.
+        let at = max(action, started ?? action)
+        guard try self.action(entry) == "set" else {
+            return .removeCard(name, at: action, Untrack(channel: channel, removedAt: at))
+        }
         return .set(
             .activity(name),
             Registration(

@@ -154,10 +154,17 @@ import Testing
     }
 
     /// A batch of Airship's SDK, with one action for names and how many ms ago each was.
-    private func batch(_ gateway: GatewayFixture, _ action: String, _ names: [String: Int64]) async throws {
-        let now = gateway.store.time.now()
+    /// - Parameters:
+    ///   - started: how many ms ago the cards began; nil: then
+    ///   - behind: how many ms the phone's clock is behind
+    private func batch(
+        _ gateway: GatewayFixture, _ action: String, _ names: [String: Int64], started: Int64? = nil,
+        behind: Int64 = 0
+    ) async throws {
+        let now = testNow
         let updates = names.sorted { $0.key < $1.key }.map { name, ago in
-            #"{"action":"\#(action)","name":"\#(name)","action_ts_ms":\#(now - ago),"start_ts_ms":\#(now - ago)}"#
+            let (at, start) = (now - ago - behind, now - (started ?? ago))
+            return #"{"action":"\#(action)","name":"\#(name)","action_ts_ms":\#(at),"start_ts_ms":\#(start)}"#
         }
         let body = #"{"live_updates":[\#(updates.joined(separator: ","))]}"#
         let reply = try await gateway.send(
@@ -199,6 +206,42 @@ import Testing
             try await batch(gateway, "remove", ["match-1": 0, "match-2": 0])
             try await put(gateway, version: "1.1")
             #expect(try await card(gateway, "match-1") == nil)
+        }
+    }
+
+    /// The phone's times of its actions are too old, but a push's second is the start of each card.
+    @Test func `a phone whose clock is behind gets its cards back, and updates of them`() async throws {
+        let behind: Int64 = 120_000
+        try await run { gateway in
+            try await put(gateway, version: "1.0")
+            try await batch(gateway, "set", ["match-1": 60_000], started: 60_000, behind: behind)
+            let older: [String: Int64] = ["match-2": 300_000, "match-3": 300_000]
+            try await batch(gateway, "set", older, started: 300_000, behind: behind)
+            try await put(gateway, version: "1.1")
+            // The user had swiped match-3 away half a minute before.
+            let now = testNow
+            let removals = [("match-1", 20, 60_000), ("match-2", 10, 300_000), ("match-3", 30_000, 300_000)].map {
+                (name, ago, started) in
+                let at = now - Int64(ago) - behind
+                return
+                    #"{"action":"remove","name":"\#(name)","action_ts_ms":\#(at),"start_ts_ms":\#(now - Int64(started))}"#
+            }
+            let reply = try await gateway.send(
+                "PUT", "/api/channels/sdk/batch/phone?platform=android",
+                #"{"live_updates":[\#(removals.joined(separator: ","))]}"#, user: Self.app)
+            #expect(reply.status == 200 && reply.text == #"{"ok":true}"#, "\(reply.text)")
+            #expect(try await card(gateway, "match-1") == PushToken.withoutCard)
+            #expect(try await card(gateway, "match-2") == PushToken.withoutCard)
+            #expect(try await card(gateway, "match-3") == nil)
+            // A report from before the loss, whose answer was lost.
+            try await batch(gateway, "set", ["match-1": 60_000], started: 60_000, behind: behind)
+            #expect(try await card(gateway, "match-1") == PushToken.withoutCard)
+            // The start that brought the card back is a second later.
+            try await batch(gateway, "set", ["match-1": 0, "match-2": 0], started: -1_000, behind: behind)
+            #expect(try await card(gateway, "match-1") == PushToken.ofChannel)
+            #expect(try await card(gateway, "match-2") == PushToken.ofChannel)
+            try await batch(gateway, "remove", ["match-2": 0], started: -1_000, behind: behind)
+            #expect(try await card(gateway, "match-2") == nil)
         }
     }
 

@@ -24,7 +24,7 @@ struct ClearedCards: CallGroup {
     /// - Returns: their names, which are not to be removed
     func putBack(_ batch: BatchBody, of channel: ChannelID, _ app: GatewayApp) async throws -> Set<ActivityName> {
         let removals = batch.updates.compactMap { update -> (name: ActivityName, at: Int64)? in
-            if case .removeCard(let name, let untrack) = update { (name, untrack.removedAt) } else { nil }
+            if case .removeCard(let name, let at, _) = update { (name, at) } else { nil }
         }
         if removals.isEmpty { return [] }
         let following = try await store.names(app.key, followedBy: channel, on: .android)
