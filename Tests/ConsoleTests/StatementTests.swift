@@ -9,14 +9,15 @@ import Testing
 @Suite struct StatementTests {
     private func ledger(
         _ state: String, targets: Int, delivered: Int = 0, failed: Int = 0, expired: Int = 0,
-        errors: [String: Int] = [:]
+        errors: [String: Int] = [:], platforms: PlatformOutcomesAnswer? = nil
     ) -> LedgerAnswer {
         let outcomes = Outcomes(targets: targets, [.delivered: delivered, .failed: failed, .expired: expired])
         return LedgerAnswer(
             pushID: "0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10", name: "match-42", event: "update", priority: 10,
-            state: state, expanded: true, outcomes: outcomes, retries: 0, duplicatesPossible: 0, demoted: 0, late: 0,
-            stale: nil, automatic: nil, broadcast: nil, supersededBy: nil, createdAt: "2026-11-21T18:00:00.000Z",
-            finishedAt: nil, errors: errors, shown: nil, ended: nil, dismissed: nil, by: nil)
+            state: state, expanded: true, outcomes: outcomes, platforms: platforms, retries: 0, duplicatesPossible: 0,
+            demoted: 0, late: 0, stale: nil, automatic: nil, broadcast: nil, supersededBy: nil,
+            createdAt: "2026-11-21T18:00:00.000Z", finishedAt: nil, errors: errors, shown: nil, ended: nil,
+            dismissed: nil, by: nil)
     }
 
     private func text(_ page: String) -> String { page.replacing(/<[^>]*>/, with: "") }
@@ -42,6 +43,22 @@ import Testing
         let page = PushValues(ledger: ledger("done", targets: 9, failed: 9, errors: ["Quarantined": 9]), now: 0).page
         let part = text(Templates.all.render("push-live", page))
         #expect(part.contains("9 devices went into quarantine") && !part.contains("to send again"), "\(part)")
+    }
+
+    @Test func `a push to both platforms tells what became of each one's devices`() {
+        let both = PlatformOutcomesAnswer([
+            .ios: Outcomes(targets: 2_000, [.delivered: 1_990, .pruned: 10]),
+            .android: Outcomes(targets: 30, [.delivered: 20, .skipped: 4]),
+        ])
+        func part(_ platforms: PlatformOutcomesAnswer?) -> String {
+            let ledger = ledger("sending", targets: 2_030, delivered: 2_010, platforms: platforms)
+            return text(Templates.all.render("push-live", PushValues(ledger: ledger, now: 0).page))
+        }
+        #expect(part(both).contains("on iOS2,0001,990 delivered, 10 pruned"), "\(part(both))")
+        #expect(part(both).contains("on Android3020 delivered, 4 skipped, 6 pending"))
+        // The sums say it of a push to one.
+        #expect(!part(PlatformOutcomesAnswer([.ios: Outcomes(targets: 2_030, [:])])).contains("on iOS"))
+        #expect(!part(nil).contains("on iOS"))
     }
 
     @Test func `a refusal at the time of a schedule is said in words`() {

@@ -12,12 +12,12 @@ struct PushValues {
 
     /// The outcomes, in the order of the ledger's equation.
     static let outcomes = [
-        Count(name: "delivered", meaning: "APNs accepted it") { $0.delivered },
+        Count(name: "delivered", meaning: "APNs or FCM accepted it") { $0.delivered },
         Count(name: "pruned", meaning: "the token was dead and is removed") { $0.pruned },
         Count(name: "failed", meaning: "given up") { $0.failed },
         Count(name: "superseded", meaning: "a newer push took its place") { $0.superseded },
         Count(name: "expired", meaning: "its time was over") { $0.expired },
-        Count(name: "skipped", meaning: "the device did not follow any more") { $0.skipped },
+        Count(name: "skipped", meaning: "the device had left, or cannot be reached") { $0.skipped },
         Count(name: "pending", meaning: "no outcome yet") { $0.pending },
     ]
     static let others = [
@@ -94,6 +94,19 @@ struct PushValues {
         return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100)"
     }
 
+    /// The targets on each platform, and what became of them. Empty for a push to one platform, which has the sums.
+    private var platforms: [Values] {
+        guard let parts = ledger.platforms?.byPlatform, parts.count > 1 else { return [] }
+        return Platform.all.compactMap { platform in
+            guard let part = parts[platform] else { return nil }
+            let counts = SettledField.allCases.map { ($0.rawValue, part[$0]) } + [("pending", part.pending)]
+            return [
+                "name": "on \(Shown.platform(platform))", "count": Shown.count(part.targets),
+                "meaning": counts.filter { $0.1 > 0 }.map { "\(Shown.count($0.1)) \($0.0)" }.joined(separator: ", "),
+            ]
+        }
+    }
+
     /// The live part of the push's page.
     var page: Values {
         var all = row
@@ -108,8 +121,9 @@ struct PushValues {
         }
         let sorted = ledger.errors.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
         all["outcomes"] = fields(Self.outcomes, always: true)
-        all["others"] = fields(Self.others, always: false)
-        all["hasOthers"] = Self.others.contains { $0.of(ledger) > 0 } ? true : nil
+        let others = fields(Self.others, always: false) + platforms
+        all["others"] = others
+        all["hasOthers"] = others.isEmpty ? nil : true
         all["reasons"] = sorted.map {
             values(["reason": $0.key, "count": Shown.count($0.value), "meaning": ReasonText.meaning($0.key)])
         }
