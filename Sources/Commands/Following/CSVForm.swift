@@ -7,7 +7,8 @@ struct CSVForm: Sendable {
     typealias Cells = [(column: String, field: String)]
 
     var columns: [String]
-    var required: [String]
+    /// A header needs one column of each list.
+    var required: [[String]]
     /// The members of a line's object.
     var members: @Sendable (Cells) throws(CSVProblem) -> [JSON.Member]
 }
@@ -25,7 +26,8 @@ extension CSVForm {
             "channel", "token", "registered_at_ms", "started_at_ms", "activity_id", "frequent_pushes_enabled",
             "platform", "fid", catchUp,
         ],
-        required: ["channel", "token"]
+        // Android channels have an address already, or an installation id.
+        required: [["channel"], ["token", "platform"]]
     ) { cells throws(CSVProblem) in
         cells.map { column, field in
             // The values of these columns stay text, even if a field looks like a number.
@@ -36,7 +38,7 @@ extension CSVForm {
     }
 
     /// One tag of a channel a line.
-    static let tags = CSVForm(columns: ["channel", "tag", "group", "action"], required: ["channel", "tag"]) {
+    static let tags = CSVForm(columns: ["channel", "tag", "group", "action"], required: [["channel"], ["tag"]]) {
         cells throws(CSVProblem) in
         func cell(_ column: String) -> String? { cells.first { $0.column == column }?.field }
         guard let tag = cell("tag") else { throw CSVProblem(text: "tag: is empty") }
@@ -47,7 +49,7 @@ extension CSVForm {
     }
 
     /// One channel and its user a line. An empty user is an error, because it would remove the user that is there.
-    static let users = CSVForm(columns: ["channel", "named_user_id"], required: ["channel", "named_user_id"]) {
+    static let users = CSVForm(columns: ["channel", "named_user_id"], required: [["channel"], ["named_user_id"]]) {
         cells throws(CSVProblem) in
         guard let user = cells.first(where: { $0.column == "named_user_id" })?.field else {
             throw CSVProblem(text: "named_user_id: is empty. NDJSON can remove a user, with null")

@@ -95,8 +95,9 @@ struct CSVLines {
         if let twice = names.enumerated().first(where: { names[..<$0.offset].contains($0.element) })?.element {
             throw CommandFailure(.failed, "line 1: the header has the column '\(twice)' twice")
         }
-        for name in form.required where !names.contains(name) {
-            throw CommandFailure(.failed, "line 1: the header needs a column '\(name)'")
+        for choice in form.required where !choice.contains(where: names.contains) {
+            let columns = choice.map { "'\($0)'" }.joined(separator: " or ")
+            throw CommandFailure(.failed, "line 1: the header needs a column \(columns)")
         }
         return names
     }

@@ -73,6 +73,22 @@ import Testing
         }
     }
 
+    @Test func `channels whose address is known, or is an installation id, need no column for a token`() throws {
+        var lines = CSVLines()
+        let out = try lines.feed(
+            Array("channel,platform,fid\na,android,\nb,android,cEuu3tQRTvK0xkDQhFzwYk\n".utf8))
+        #expect(
+            String(decoding: out, as: UTF8.self) == """
+                {"channel":"a","platform":"android"}
+                {"channel":"b","platform":"android","fid":"cEuu3tQRTvK0xkDQhFzwYk"}
+
+                """)
+        for header in ["channel", "channel,fid", "token,platform"] {
+            var lines = CSVLines()
+            #expect(throws: CommandFailure.self) { try lines.feed(Array("\(header)\n".utf8)) }
+        }
+    }
+
     @Test func `CSV of tags and of users has a line for each tag and each channel`() throws {
         var tags = CSVLines(.tags)
         let tagged = try tags.feed(
