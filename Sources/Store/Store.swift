@@ -58,7 +58,7 @@ public struct Store: Sendable {
         let buckets = Buckets(redis: redis, keys: keys, ahead: time.ahead, clock: clock)
         tokens = Tokens(buckets)
         names = Names(tokens)
-        followings = FollowingIndex(buckets)
+        followings = FollowingIndex(tokens)
         registry = Registry(tokens, followings, notes: notes.map { $0.begin(redis, keys, time) })
         registry.quotas.limits = quotas
         channels = Channels(redis: redis, keys: keys, followings: followings, life: channelLife, clock: clock)

@@ -52,6 +52,7 @@ struct Tidying: Sendable {
         if (turn + state.offset).isMultiple(of: Self.followingTurns) {
             _ = try await store.followings.tidy(app, from: state.bucket, count: Self.followingBuckets)
             state.bucket = (state.bucket + Self.followingBuckets) % FollowingIndex.size
+            if lists.contains(.largeNames) { try await store.followings.tidyLargeNames(app) }
         }
         if lists.contains(.deadLetters) {
             for _ in 0..<Self.steps where try await store.deadLetters.tidy(app, limit: Self.step) < Self.step { break }

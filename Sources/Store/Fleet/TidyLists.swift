@@ -3,11 +3,12 @@ import Redis
 
 /// The lists of an app from which a worker removes what is gone.
 public enum TidyList: Sendable, Hashable, CaseIterable {
-    case names, forgetSteps, alarms, deadLetters, quarantine
+    case names, largeNames, forgetSteps, alarms, deadLetters, quarantine
 
     fileprivate func key(_ app: AppKey, _ keys: Keyspace) -> RedisKey {
         switch self {
         case .names: keys.names(app)
+        case .largeNames: keys.largeNames(app)
         case .forgetSteps: keys.forgetSteps(app)
         case .alarms: keys.alarm(app)
         case .deadLetters: keys.deadIndex(app)

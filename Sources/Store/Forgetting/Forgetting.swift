@@ -26,7 +26,7 @@ public struct Forgetting: Sendable {
         let records = try await redis.run(channels.map { RedisCommand("EXISTS", keys.channel(app, $0)) })
         var unknown: [ChannelID] = []
         for (channel, record) in zip(channels, records) where try record.integer() == 0 {
-            if try await followings.noted(app, channel.stored) == 0 { unknown.append(channel) }
+            if try await !followings.has(app, channel.stored) { unknown.append(channel) }
         }
         return unknown
     }
@@ -64,7 +64,7 @@ public struct Forgetting: Sendable {
             isDone = try await lookAgain(app, step, place)
             if isDone { try await registry.endForgetting(app, place, step.channel, before: step.askedAt) }
         } else {
-            let places = try await followings.places(app, step.channel)
+            let places = try await followings.places(app, step.channel, orMark: true)
             try await put(app, places.map { ForgetStep(askedAt: step.askedAt, channel: step.channel, place: $0) })
             var left: [TokenPlace] = []
             var followed: Set<ActivityName> = []

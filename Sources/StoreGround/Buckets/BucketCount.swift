@@ -9,6 +9,8 @@ package struct BucketCount: Sendable, Hashable {
     package static let one = BucketCount(buckets: 1, fingerprint: "")
     /// About 1.5 billion tokens. A higher count is considered corrupt.
     package static let maximum = 1 << 24
+    /// A name of so many buckets is large: some 11,500 tokens. `FollowingIndex` says what follows from that.
+    package static let large = 128
     /// The most buckets that a guess makes. To read as many empty ones takes Redis about 10 ms.
     private static let mostGuessed = 1 << 14
 

@@ -6,6 +6,11 @@ package struct PlaceKeys: Sendable {
     package let tag: String
 
     package var span: RegistryRecord.Span { key.tokens.span }
+
+    /// Whether the place is a large name, if it has so many buckets.
+    package func isLarge(_ count: BucketCount) -> Bool {
+        !key.tokens.isForStartTokens && count.buckets >= BucketCount.large
+    }
 }
 
 extension Keyspace {

@@ -4,6 +4,8 @@ package import Redis
 extension Keyspace {
     /// A part of the index from channels to the places where they have tokens.
     package func followings(_ app: AppKey, _ bucket: Int) -> RedisKey { key("fo:{\(app):\(bucket)}") }
+    /// The app's large names, by when a worker is to look whether they are still large (epoch ms).
+    package func largeNames(_ app: AppKey) -> RedisKey { key("ln:{\(app)}") }
     /// An app's named users: a sorted set with equal scores, so in byte order.
     package func namedUsers(_ app: AppKey) -> RedisKey { key("nu:{\(app)}") }
     /// Channels that are to be forgotten, by when a worker is to look at them (epoch ms). `ForgetStep` has the members.

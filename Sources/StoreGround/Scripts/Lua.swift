@@ -12,6 +12,7 @@ package enum Lua {
     package static let registryFollowed = script("registry-followed")
     package static let registryForget = script("registry-forget")
     package static let registryForgotten = script("registry-forgotten")
+    package static let registryKnows = script("registry-knows")
     package static let followingDrop = script("following-drop")
     package static let followingTidy = script("following-tidy")
     package static let channelMark = script("channel-mark")

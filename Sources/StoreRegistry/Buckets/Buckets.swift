@@ -39,16 +39,20 @@ package struct Buckets: Sendable {
     /// Runs a script with one call for each bucket of the channels. Channels refused for an outdated count are tried
     /// again.
     /// - Parameters:
+    ///   - note: the channel's note in `FollowingIndex`, by index. It is written before, unless the name is large.
     ///   - command: the call for a bucket and the channels in it, by index
     ///   - take: reads the script's answer for these channels, a digit for each
     package func each(
         _ indices: Range<Int>, of channels: [[UInt8]], in place: PlaceKeys,
+        after note: (_ index: Int) -> RedisCommand? = { _ in nil },
         _ command: (_ bucket: RedisKey, _ indices: [Int], BucketCount) -> RedisCommand,
         take: (_ indices: [Int], _ digits: ArraySlice<UInt8>) throws(StoreError) -> Void
     ) async throws(StoreError) {
         try await withCurrentCount(indices, of: channels, in: place) { open, count throws(StoreError) in
             let buckets = Dictionary(grouping: open, by: \.bucket)
                 .map { (bucket: $0.key, indices: $0.value.map(\.index)) }
+            let notes = place.isLarge(count) ? [] : open.compactMap { note($0.index) }
+            if !notes.isEmpty { try await redis.run(notes) }
             let replies = try await redis.replies(
                 buckets.map { command(keys.bucket(place.tag, $0.bucket), $0.indices, count) })
             var refused: [Int] = []
@@ -126,6 +130,7 @@ package struct Buckets: Sendable {
         // As in `divide`.
         let key = try await loadHashKey(keeping: memory.hashKey)
         let count = BucketCount(buckets: number, fingerprint: key.fingerprint)
+        try await listLarge(place, count)
         let reply = try await redis.run(
             Lua.registrySize, keys: ["b": keys.root(place.tag)],
             [
@@ -156,6 +161,7 @@ package struct Buckets: Sendable {
             }
             let source = count.nextSource
             let grown = count.grown(by: key)
+            if !place.isLarge(count) { try await listLarge(place, grown) }
             let reply = try await redis.run(
                 Lua.registrySplit,
                 keys: [
@@ -181,6 +187,21 @@ package struct Buckets: Sendable {
                 roomy.insert(full)
             }
         }
+    }
+
+    /// A worker looks at a large name again after this many milliseconds: much longer than any command waits.
+    package static let largeFor: Int64 = 3_600_000
+
+    /// The command that puts a place on its app's list of large names, if it is one with so many buckets. That comes
+    /// before the root says so, because registrations then leave out the index of channels.
+    package func listing(_ place: PlaceKeys, _ count: BucketCount) -> RedisCommand? {
+        guard place.isLarge(count), case .activity(let name) = place.key.tokens else { return nil }
+        return RedisCommand(
+            "ZADD", keys.largeNames(place.key.app), .int(clock() + Self.largeFor), .string(name.rawValue))
+    }
+
+    private func listLarge(_ place: PlaceKeys, _ count: BucketCount) async throws(StoreError) {
+        if let listing = listing(place, count) { try await redis.run([listing]) }
     }
 
     /// The deployment's hash key. It must be the key by which the counted buckets were filled.

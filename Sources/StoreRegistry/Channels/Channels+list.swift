@@ -2,21 +2,22 @@ public import LiveActivity
 package import Redis
 public import StoreGround
 
-/// Where a page of the list of channels ended: a bucket of the index, and the last channel of it that was shown.
+/// Where a page of the list of channels ended: a part of the index in the list's order, and the last channel of it that
+/// was shown.
 public struct ChannelPosition: Sendable, Hashable, CustomStringConvertible {
-    package var bucket: Int
-    /// Stored form; empty: the bucket begins.
+    package var part: Int
+    /// Stored form; empty: the part begins.
     package var channel: [UInt8]
 
-    public var description: String { "\(bucket).\(Hex.encode(channel))" }
-    init(bucket: Int, channel: [UInt8]) { (self.bucket, self.channel) = (bucket, channel) }
+    public var description: String { "\(part).\(Hex.encode(channel))" }
+    init(part: Int, channel: [UInt8]) { (self.part, self.channel) = (part, channel) }
 
     public init?(_ text: String) {
-        guard let parts = text.cut(at: UInt8(ascii: ".")), let bucket = Int(parts.head),
-            (0..<FollowingIndex.size).contains(bucket),
+        guard let parts = text.cut(at: UInt8(ascii: ".")), let part = Int(parts.head),
+            (0..<FollowingIndex.size).contains(part),
             let channel = parts.tail.isEmpty ? [] : Hex.decode(parts.tail)
         else { return nil }
-        self.init(bucket: bucket, channel: channel)
+        self.init(part: part, channel: channel)
     }
 }
 
@@ -50,15 +51,16 @@ public struct ListedChannel: Sendable {
 }
 
 extension Channels {
-    /// Buckets of the index in one round trip: at first, and at most.
-    private static let (firstBuckets, mostBuckets) = (16, 1_024)
-    /// From so many buckets on, ask first which hold anything, of so many buckets in one command.
-    private static let (probedBuckets, bucketsOfProbe) = (256, 32)
+    /// Parts of the index in one round trip: at first, and at most.
+    private static let (firstParts, mostParts) = (16, 1_024)
+    /// From so many parts on, ask first which hold anything, of so many parts in one command.
+    private static let (probedParts, partsOfProbe) = (256, 32)
 
     /// About so many channels are looked at in one call of a search.
     private static let mostSearched = 20_000
 
-    /// The app's channels, in the order of the index. The index may hold some of which nothing is left.
+    /// The app's channels, in the order of the index's parts with their numbers' bits reversed, as buckets of names are
+    /// read. The index may hold some of which nothing is left.
     /// - Parameter prefix: the beginning of their ids; nil for all channels. A search reads a part of the index, so its
     ///   page may be short.
     public func list(
@@ -66,17 +68,17 @@ extension Channels {
     ) async throws(StoreError) -> (channels: [ListedChannel], next: ChannelPosition?) {
         var found: [Indexed] = []
         var next: ChannelPosition?
-        var (bucket, seen) = (position?.bucket ?? 0, position?.channel ?? [])
-        var width = Self.firstBuckets
+        var (part, seen) = (position?.part ?? 0, position?.channel ?? [])
+        var width = Self.firstParts
         var searched = 0
-        scan: while bucket < FollowingIndex.size {
-            let block = bucket..<min(bucket + width, FollowingIndex.size)
+        scan: while part < FollowingIndex.size {
+            let block = part..<min(part + width, FollowingIndex.size)
             for (number, channels) in zip(block, try await channels(app, in: block)) {
                 searched += channels.count
                 for channel in channels where seen.lexicographicallyPrecedes(channel.channel) {
                     guard Self.begins(channel.channel, with: prefix) else { continue }
                     if found.count == limit {
-                        next = ChannelPosition(bucket: number, channel: seen)
+                        next = ChannelPosition(part: number, channel: seen)
                         break scan
                     }
                     found.append(channel)
@@ -84,10 +86,10 @@ extension Channels {
                 }
                 seen = []
             }
-            bucket = block.upperBound
-            width = min(2 * width, Self.mostBuckets)
-            if prefix != nil, searched >= Self.mostSearched, bucket < FollowingIndex.size {
-                next = ChannelPosition(bucket: bucket, channel: [])
+            part = block.upperBound
+            width = min(2 * width, Self.mostParts)
+            if prefix != nil, searched >= Self.mostSearched, part < FollowingIndex.size {
+                next = ChannelPosition(part: part, channel: [])
                 break
             }
         }
@@ -159,14 +161,14 @@ extension Channels {
     /// Round trips of one call that looks for channels with a tag.
     private static var stepsOfMembers: Int { 20 }
 
-    /// The channels of each of these buckets, in byte order, with the number of their places.
+    /// The channels of each of these parts of the index, in byte order, with the number of their places.
     private func channels(_ app: AppKey, in block: Range<Int>) async throws(StoreError) -> [[Indexed]] {
-        let keys = block.map { self.keys.followings(app, $0) }
-        var channels = keys.map { _ in [Indexed]() }
+        let keys = block.map { self.keys.followings(app, Int(UInt32($0 << 16).bitReversed)) }
+        var places = keys.map { _ in Places() }
         var asked = Array(keys.indices)
-        // A small app has few channels, so most buckets are empty. A cluster cannot ask for many slots in one command.
-        if keys.count >= Self.probedBuckets, !redis.isCluster {
-            let groups = asked.parts(of: Self.bucketsOfProbe)
+        // A small app has few channels, so most parts are empty. A cluster cannot ask for many slots in one command.
+        if keys.count >= Self.probedParts, !redis.isCluster {
+            let groups = asked.parts(of: Self.partsOfProbe)
             let replies = try await redis.run(
                 groups.map { group in
                     RedisCommand("EXISTS", group.map { .key(keys[$0]) })
@@ -174,24 +176,32 @@ extension Channels {
             asked = []
             for (group, reply) in zip(groups, replies) where try reply.integer() > 0 { asked += group }
         }
-        if asked.isEmpty { return channels }
-        let replies = try await redis.run(asked.map { RedisCommand("HKEYS", keys[$0]) })
-        for (index, reply) in zip(asked, replies) { channels[index] = try Self.channels(reply) }
-        return channels
+        if !asked.isEmpty {
+            let replies = try await redis.run(asked.map { RedisCommand("HKEYS", keys[$0]) })
+            for (index, reply) in zip(asked, replies) { try Self.add(reply, to: &places[index]) }
+        }
+        try await followings.followers(app, in: block) { part, channel, name in
+            places[part - block.lowerBound][channel, default: []].insert(Array(name.rawValue.utf8))
+        }
+        return places.map(Self.indexed)
     }
 
-    private static func channels(_ fields: Reply) throws(StoreError) -> [Indexed] {
-        var places: [[UInt8]: (count: Int, platform: Platform?)] = [:]
+    /// The places of channels, in their stored forms.
+    private typealias Places = [[UInt8]: Set<[UInt8]>]
+
+    private static func add(_ fields: Reply, to places: inout Places) throws(StoreError) {
         for field in try fields.byteStrings() {
             guard let channel = FollowingIndex.channel(field[...]) else { continue }
-            let place = field.dropFirst(1 + channel.count)
-            places[channel, default: (0, nil)].count += place.isEmpty ? 0 : 1
-            for (platform, addresses) in addressPlaces where place.elementsEqual(addresses) {
-                places[channel]?.platform = platform
-            }
+            places[channel, default: []].insert(Array(field.dropFirst(1 + channel.count)))
         }
-        return places.map { (channel: $0.key, places: $0.value.count, platform: $0.value.platform) }
-            .sorted { $0.channel.lexicographicallyPrecedes($1.channel) }
+    }
+
+    private static func indexed(_ places: Places) -> [Indexed] {
+        places.map { channel, places in
+            let platform = addressPlaces.first { places.contains($0.stored) }?.platform
+            return (channel: channel, places: places.count { !$0.isEmpty }, platform: platform)
+        }
+        .sorted { $0.channel.lexicographicallyPrecedes($1.channel) }
     }
 
     /// The places of addresses, as the index has them.

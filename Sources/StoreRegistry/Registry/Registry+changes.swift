@@ -37,9 +37,9 @@ extension Registry {
     /// Runs a script for each channel and returns its answers, in order. Changes with an outdated count are refused and
     /// run again.
     /// - Parameter command: makes the call for the channel of that index.
-    /// - Parameter first: commands that Redis must have executed before the change of that index.
+    /// - Parameter note: makes the channel's note in `FollowingIndex`. It is written before, unless the name is large.
     func apply(
-        _ channels: [[UInt8]], in place: PlaceKeys, first: [RedisCommand] = [],
+        _ channels: [[UInt8]], in place: PlaceKeys, after note: (_ index: Int) -> RedisCommand? = { _ in nil },
         _ command: (_ index: Int, _ bucket: RedisKey, _ count: RedisArgument, _ rest: [RedisArgument]) -> RedisCommand
     ) async throws(StoreError) -> [BucketAnswer] {
         var answers = [BucketAnswer](repeating: [], count: channels.count)
@@ -48,13 +48,13 @@ extension Registry {
         try await eachBatch(of: channels, in: place) { batch throws(StoreError) in
             var overfull: [Int] = []
             try await buckets.withCurrentCount(batch, of: channels, in: place) { open, count throws(StoreError) in
-                let earlier = first.isEmpty ? [] : open.map { first[$0.index] }
+                let notes = place.isLarge(count) ? [] : open.compactMap { note($0.index) }
                 let commands = open.map { index, bucket in
                     command(
                         index, keys.bucket(place.tag, bucket), .string(count.stored), endings[index, default: []])
                 }
                 let replies = try await run(
-                    commands, after: earlier, counting: open.map { channels[$0.index] }, in: place)
+                    commands, after: notes, counting: open.map { channels[$0.index] }, in: place)
                 var refused: [Int] = []
                 for (index, reply) in zip(open.map(\.index), replies) {
                     if reply.count == 2 {

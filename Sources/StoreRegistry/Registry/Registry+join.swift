@@ -9,22 +9,23 @@ extension Registry {
     static let joinedOfBucket = 8
 
     /// Stores those registrations that are the usual case, many with one call.
-    /// - Parameter notes: commands that Redis must have executed before, one for each registration.
     /// - Returns: an answer for each. Nil: nothing was done, and `registry-set` must decide.
     func join(
-        _ entries: [EncodedRegistration], in place: PlaceKeys, after notes: [RedisCommand]
+        _ entries: [EncodedRegistration], in place: PlaceKeys, now: Int64
     ) async throws(StoreError) -> [BucketAnswer?] {
         let channels = entries.map(\.channel)
+        let note = notes(of: entries, in: place, now: now)
         var answers = [BucketAnswer?](repeating: nil, count: channels.count)
         try await eachBatch(of: channels, in: place) { batch throws(StoreError) in
-            var earlier = notes[batch]
+            var areNoted = false
             var overfull: [Int] = []
             try await buckets.withCurrentCount(batch, of: channels, in: place) { open, count throws(StoreError) in
                 let slices = open.sorted { $0.bucket < $1.bucket }.parts(of: Self.mostJoined)
+                let notes = areNoted || place.isLarge(count) ? [] : open.map { note($0.index) }
                 let replies = try await run(
-                    slices.map { joinCommand($0, of: entries, in: place, count) }, after: Array(earlier),
+                    slices.map { joinCommand($0, of: entries, in: place, count) }, after: notes,
                     counting: open.map { channels[$0.index] }, in: place)
-                earlier = []
+                areNoted = areNoted || !notes.isEmpty
                 var refused: [Int] = []
                 for (slice, reply) in zip(slices, replies) {
                     if try buckets.isRefused(reply, in: place) {

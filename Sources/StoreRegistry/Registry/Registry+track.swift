@@ -61,9 +61,7 @@ extension Registry {
             if buckets.memory.count(place.key) == .one {
                 try await buckets.make(BucketCount.number(for: announced), in: place)
             }
-            let notes = followings.notes(
-                place, entries.map { ($0.channel, $0.hash, $0.record.retention) }, now: now)
-            let answers = try await write(entries, in: place, after: notes, now: now)
+            let answers = try await write(entries, in: place, now: now)
             let stored = zip(entries, answers).filter { !$0.1.isEmpty }.map(\.0)
             for entry in stored { results[entry.position] = .stored }
             if let firstStart = stored.map(\.record.startedAt).min() {
@@ -92,8 +90,10 @@ extension Registry {
         guard case .activity(let name) = place.key.tokens else { return }
         let app = place.key.app
         let isUnlisted = isNew || buckets.memory.needsListing(place.key, now: now)
+        // A cluster's node may have lost that the name was listed when it became large.
+        let large = isUnlisted ? buckets.listing(place, buckets.memory.count(place.key)) : nil
         let commands =
-            (isUnlisted ? [Names.listing(keys, app, [name])] : [])
+            (isUnlisted ? [Names.listing(keys, app, [name])] : []) + [large].compactMap(\.self)
             + (endDue.map { [Names.ending(keys, app, [(name, $0)])] } ?? [])
         if commands.isEmpty { return }
         let measure = isUnlisted ? quotas.countNames(app, now: now) : Quotas.Count()
@@ -105,9 +105,9 @@ extension Registry {
     /// One registration alone goes to `registry-set`. Several go to `registry-join`, and the registrations that it
     /// leaves go to `registry-set`.
     private func write(
-        _ entries: [EncodedRegistration], in place: PlaceKeys, after notes: [RedisCommand], now: Int64
+        _ entries: [EncodedRegistration], in place: PlaceKeys, now: Int64
     ) async throws(StoreError) -> [BucketAnswer] {
-        if entries.count == 1 { return try await set(entries, in: place, after: notes, now: now) }
+        if entries.count == 1 { return try await set(entries, in: place, now: now) }
         // Later registrations of a channel come after its first one, in either script.
         var channels: Set<[UInt8]> = []
         channels.reserveCapacity(entries.count)
@@ -115,13 +115,12 @@ extension Registry {
         var answers = [BucketAnswer?](repeating: nil, count: entries.count)
         while !firsts.isEmpty {
             let part = inOrderOfBuckets(&firsts, of: entries, in: place)
-            let joined = try await join(part.map { entries[$0] }, in: place, after: part.map { notes[$0] })
+            let joined = try await join(part.map { entries[$0] }, in: place, now: now)
             for (index, answer) in zip(part, joined) { answers[index] = answer }
         }
         let left = entries.indices.filter { answers[$0] == nil }
         if left.isEmpty { return answers.compactMap(\.self) }
-        let decided = try await set(
-            left.map { entries[$0] }, in: place, after: left.map { notes[$0] }, now: now)
+        let decided = try await set(left.map { entries[$0] }, in: place, now: now)
         for (index, answer) in zip(left, decided) { answers[index] = answer }
         return answers.compactMap(\.self)
     }
@@ -140,12 +139,21 @@ extension Registry {
             .map(\.index)
     }
 
+    /// Makes the notes of registrations in the index of channels, by index.
+    func notes(
+        of entries: [EncodedRegistration], in place: PlaceKeys, now: Int64
+    ) -> (_ index: Int) -> RedisCommand {
+        let note = followings.notes(place, now: now)
+        return { note(entries[$0].channel, entries[$0].hash, entries[$0].record.retention) }
+    }
+
     private func set(
-        _ entries: [EncodedRegistration], in place: PlaceKeys, after notes: [RedisCommand], now: Int64
+        _ entries: [EncodedRegistration], in place: PlaceKeys, now: Int64
     ) async throws(StoreError) -> [BucketAnswer] {
         let tag = place.tag
         let root = keys.root(tag)
-        return try await apply(entries.map(\.channel), in: place, first: notes) {
+        let note = notes(of: entries, in: place, now: now)
+        return try await apply(entries.map(\.channel), in: place, after: note) {
             (index, bucket, count, rest) in
             let entry = entries[index]
             return RedisCommand(

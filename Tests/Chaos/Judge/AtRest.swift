@@ -9,7 +9,7 @@ struct AtRest: Sendable {
 
     /// Kinds of keys without a TTL: data from devices and operators, and data that all workers share.
     private static let permanent: Set<String> = [
-        "meta", "schemas", "names", "fo", "fg", "nu", "pause", "in", "out", "wh", "c", "t", "u", "{q}", "d", "xn",
+        "meta", "schemas", "names", "ln", "fo", "fg", "nu", "pause", "in", "out", "wh", "c", "t", "u", "{q}", "d", "xn",
         "alarm", "bc", "bcn", "bcf", "bct", "bcl",
     ]
     /// Kinds of keys that exist only while pushes do: unswept pushes, their tasks, waiting channels,

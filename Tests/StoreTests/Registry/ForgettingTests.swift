@@ -12,9 +12,15 @@ import Testing
     private let other = try! ChannelID("other")
     private let now: Int64 = 1_795_000_002_000
 
-    @Test func `nothing in Redis holds the channel afterwards, and nobody else loses anything`() async throws {
+    /// Under names of one bucket, and under large ones.
+    @Test(arguments: [1, BucketCount.large])
+    func `nothing in Redis holds the channel afterwards, and nobody else loses anything`(buckets: Int) async throws {
         let fixture = try await PushFixture.start()
         let (store, app) = (fixture.store, fixture.app)
+        for name in ["match-1", "match-3"] {
+            try await store.registry.buckets.make(
+                buckets, in: store.keys.place(app, .activity(try ActivityName(name))))
+        }
         try await fill(fixture, channel)
         try await fill(fixture, other)
         #expect(try await traces(of: channel, fixture).count > 8)
@@ -167,10 +173,10 @@ import Testing
         let place = TokenPlace.activity(try ActivityName("match-1"))
         #expect(try await !later.followings.drop(app, channel.stored, [place]))
         #expect(try await store.story(app, channel)?.tokens.count == 1, "what is set aside is still found")
-        #expect(try await store.followings.noted(app, channel.stored) == 0)
+        #expect(try await !store.followings.has(app, channel.stored))
         let muchLater = fixture.store(at: now + 2 * Forgetting.pause)
         _ = try await muchLater.forgetting.runDue(app, limit: 100)
-        #expect(try await store.followings.noted(app, channel.stored) == 1)
+        #expect(try await store.followings.has(app, channel.stored))
         #expect(try await store.story(app, channel)?.tokens.count == 1)
     }
 
@@ -337,7 +343,7 @@ import Testing
 
 extension PushFixture {
     /// The same server at another time (epoch ms).
-    fileprivate func store(at time: Int64) -> Store {
+    func store(at time: Int64) -> Store {
         Store(redis: RedisClient(url: server.url, scripts: Store.scripts, logger: .quiet), clock: { time })
     }
 }

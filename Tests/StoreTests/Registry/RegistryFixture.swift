@@ -35,7 +35,8 @@ final class RegistryFixture: Sendable {
 
     private static func registry(_ redis: RedisClient, _ keys: Keyspace, _ time: TestTime) -> Registry {
         let buckets = Buckets(redis: redis, keys: keys) { time.now }
-        return Registry(Tokens(buckets), FollowingIndex(buckets))
+        let tokens = Tokens(buckets)
+        return Registry(tokens, FollowingIndex(tokens))
     }
 
     /// How many buckets the name has.

@@ -16,7 +16,8 @@ import Testing
 
     /// Scripts that do the same work in each call, or whose work is bounded by 64 or fewer entries.
     private static let small: Set<String> = [
-        "registry-set", "registry-remove", "registry-alive", "registry-followed", "registry-forget", "channel-forget",
+        "registry-set", "registry-remove", "registry-alive", "registry-followed", "registry-forget", "registry-knows",
+        "channel-forget",
         "push-begin", "push-cancel", "push-return", "push-second", "receipt-count", "app-lease", "alarm-clear",
         "task-claim", "task-planned", "task-renew", "retry-claim", "queue-due", "queue-forget", "alarm-raise",
         "broadcast-want", "broadcast-live", "broadcast-discard", "broadcast-retire", "broadcast-gone", "broadcast-fail",

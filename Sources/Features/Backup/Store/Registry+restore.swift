@@ -12,8 +12,7 @@ extension Registry {
         let now = clock()
         var counts = RestoreCounts()
         var (channels, values, lives): ([[UInt8]], [[UInt8]], [Int64]) = ([], [], [])
-        var notes: [(channel: [UInt8], hash: UInt32, retention: Int64)] = []
-        let key = try await buckets.hashKey()
+        var areRegistrations: [Bool] = []
         var firstStart: Int64?
         for (channel, value) in stored.entries {
             guard ChannelID(stored: channel) != nil else {
@@ -27,21 +26,23 @@ extension Registry {
                 channels.append(channel)
                 values.append(value)
                 lives.append(place.span.retention)
+                areRegistrations.append(false)
             case .registration(let startedAt):
                 let life = place.span.retention + max(0, startedAt - now)
                 channels.append(channel)
                 values.append(value)
                 lives.append(life)
-                notes.append((channel, key.hash(channel), life))
+                areRegistrations.append(true)
                 firstStart = min(startedAt, firstStart ?? startedAt)
             }
         }
-        // The index must have a channel before its bucket does. These commands repeat without harm.
-        let index = followings.notes(place, notes, now: now)
-        if !index.isEmpty { try await redis.run(index) }
+        let (note, key) = (followings.notes(place, now: now), try await buckets.hashKey())
         for start in stride(from: 0, to: channels.count, by: 4 * Buckets.batch) {
             let range = start..<min(start + 4 * Buckets.batch, channels.count)
-            counts += try await put(channels, values, lives, range, in: place)
+            counts += try await put(channels, values, lives, range, in: place) { index in
+                let channel = channels[index]
+                return areRegistrations[index] ? note(channel, key.hash(channel), lives[index]) : nil
+            }
         }
         if let firstStart { try await enlist(place, now: now, endDue: endAfter.map { firstStart + $0.milliseconds }) }
         return counts
@@ -49,12 +50,13 @@ extension Registry {
 
     /// - Returns: how many were stored, were kept, and were removed since the backup.
     private func put(
-        _ channels: [[UInt8]], _ values: [[UInt8]], _ lives: [Int64], _ range: Range<Int>, in place: PlaceKeys
+        _ channels: [[UInt8]], _ values: [[UInt8]], _ lives: [Int64], _ range: Range<Int>, in place: PlaceKeys,
+        after note: (_ index: Int) -> RedisCommand?
     ) async throws(StoreError) -> RestoreCounts {
         let tag = place.tag
         var counts = RestoreCounts()
         var overfull: [Int] = []
-        try await buckets.each(range, of: channels, in: place) { bucket, indices, count in
+        try await buckets.each(range, of: channels, in: place, after: note) { bucket, indices, count in
             RedisCommand(
                 Lua.registryRestore,
                 keys: [

@@ -149,6 +149,30 @@ import Testing
         }
     }
 
+    @Test func `followers of a large name get no note, and of a name that began anew they get one`() async throws {
+        try await Self.run { old, new, time in
+            let name = TokenPlace.activity(try ActivityName("cup-final"))
+            try await old.store.registry.buckets.make(128, in: old.store.keys.place(old.app, name))
+            let channels = (0..<3).map { _ in ChannelID.random() }
+            _ = try await old.store.registry.track(
+                old.app, name, try channels.map { try Self.registration($0, 1, at: time.now) })
+            let backup = try await old.backup()
+            try await new.restore(backup)
+            func keys(_ kind: String) async throws -> [RedisKey] {
+                try await new.redis.keys().filter { $0.description.hasPrefix("ll:\(kind):") }
+            }
+            let (notes, lists) = (try await keys("fo"), try await keys("ln"))
+            #expect(notes == [] && lists.count == 1)
+            let places = try await new.store.followings.places(new.app, channels[0].stored)
+            #expect(places == [name])
+            for key in try await keys("b") + keys("ln") { try await new.redis.send(RedisCommand("DEL", key)) }
+            try await new.restore(backup.filter { if case .tokens = $0 { true } else { false } })
+            #expect(try await keys("fo").count == 3)
+            let again = try await new.store.followings.places(new.app, channels[0].stored)
+            #expect(again == [name])
+        }
+    }
+
     @Test func `what a running deployment has and is newer stays`() async throws {
         try await Self.run { old, new, time in
             let place = TokenPlace.activity(try ActivityName("match-42"))

@@ -6,6 +6,9 @@ public import StoreGround
 /// least all of them; a reader looks into each place, which decides. So removals and prunes need not touch it.
 /// docs/adr/0019-channel-index.md has the reasons.
 ///
+/// It leaves out the followers of large names. A question about a channel asks each large name
+/// (`FollowingIndex+large.swift`).
+///
 /// It is a fixed number of hashes, which the channel's hash chooses. A field is the length of the channel's stored
 /// form, that form and the place's; the value is until when it may be true. A note that is to be dropped is set aside
 /// first, under the field with a 0 before it, until no registration behind it can be on its way any more.
@@ -21,20 +24,20 @@ public struct FollowingIndex: Sendable {
     /// Tidying drops what was set aside after this many milliseconds, if nobody came back to it.
     private static let asideLife: Int64 = 86_400_000
 
-    /// For the hash key.
-    private let buckets: Buckets
-    private var redis: RedisClient { buckets.redis }
-    private var keys: Keyspace { buckets.keys }
+    let tokens: Tokens
+    var buckets: Buckets { tokens.buckets }
+    var redis: RedisClient { tokens.redis }
+    var keys: Keyspace { tokens.keys }
 
-    package init(_ buckets: Buckets) { self.buckets = buckets }
+    package init(_ tokens: Tokens) { self.tokens = tokens }
 
-    /// The commands that note registrations.
-    /// - Parameter records: with the hashes of the channels under the deployment's key
-    package func notes(
-        _ place: PlaceKeys, _ records: [(channel: [UInt8], hash: UInt32, retention: Int64)], now: Int64
-    ) -> [RedisCommand] {
+    package typealias Note = (_ channel: [UInt8], _ hash: UInt32, _ retention: Int64) -> RedisCommand
+
+    /// Makes the commands that note registrations at a place, each from the channel, its hash under the deployment's
+    /// key, and the time (ms) for which the place is kept.
+    package func notes(_ place: PlaceKeys, now: Int64) -> Note {
         let stored = Array(place.key.tokens.stored.utf8)
-        return records.map { channel, hash, retention in
+        return { channel, hash, retention in
             note(place.key.app, channel, hash, stored, until: now + retention + Self.slack)
         }
     }
@@ -60,19 +63,24 @@ public struct FollowingIndex: Sendable {
     package func note(_ app: AppKey, _ channel: [UInt8], _ tokens: TokenPlace) async throws(StoreError) {
         let place = keys.place(app, tokens)
         let hash = try await buckets.hashKey().hash(channel)
-        try await redis.run(notes(place, [(channel, hash, place.span.retention)], now: buckets.clock()))
+        try await redis.run([notes(place, now: buckets.clock())(channel, hash, place.span.retention)])
     }
 
     /// The places at which a channel may have a token, with the places whose note is set aside.
-    package func places(_ app: AppKey, _ channel: [UInt8]) async throws(StoreError) -> [TokenPlace] {
+    /// - Parameter orMark: also large names that have no record of the channel, but another mark
+    package func places(
+        _ app: AppKey, _ channel: [UInt8], orMark: Bool = false
+    ) async throws(StoreError) -> [TokenPlace] {
         let fields = try await fields(app, channel)
-        let places = Set(fields.compactMap { Self.place($0.first == 0 ? Array($0.dropFirst()) : $0, of: channel) })
+        let noted = Set(fields.compactMap { Self.place($0.first == 0 ? Array($0.dropFirst()) : $0, of: channel) })
+        let places = noted.union(try await largeNames(app, of: channel, orMark: orMark))
         return places.sorted { $0.stored.utf8.lexicographicallyPrecedes($1.stored.utf8) }
     }
 
-    /// How many places of a channel are noted. A channel that was forgotten has none.
-    package func noted(_ app: AppKey, _ channel: [UInt8]) async throws(StoreError) -> Int {
-        try await fields(app, channel).count { Self.place($0, of: channel) != nil }
+    /// Whether a channel has a note, or a record at a large name. A channel that was forgotten has none.
+    package func has(_ app: AppKey, _ channel: [UInt8]) async throws(StoreError) -> Bool {
+        if try await fields(app, channel).contains(where: { Self.place($0, of: channel) != nil }) { return true }
+        return try await !largeNames(app, of: channel).isEmpty
     }
 
     private func fields(_ app: AppKey, _ channel: [UInt8]) async throws(StoreError) -> [[UInt8]] {
