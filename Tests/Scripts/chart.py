@@ -42,6 +42,14 @@ CASES = {
                                           for name, port in (("gateway", 443), ("worker", 4318))}},
         "prometheusRule": {"enabled": True, "runbooks": "https://wiki.example.com/runbooks.md"},
     },
+    # What a platform team asks of each chart.
+    "labelled": {
+        "commonLabels": {"team": "push"},
+        "gateway": {"service": {"type": "LoadBalancer", "loadBalancerSourceRanges": ["192.0.2.0/24"]},
+                    "autoscaling": {"enabled": True, "behavior": {"scaleDown": {"stabilizationWindowSeconds": 600}}}},
+        "worker": {"autoscaling": {"mode": "cpu"}}, "serviceMonitor": {"enabled": True}, "prometheusRule": {"enabled": True},
+        "dashboard": {"enabled": True}, "ingress": {"enabled": True},
+    },
     # An app without a file.
     "variables": {
         "config": {"secretName": ""}, "apnsKeys": {"secretName": ""},
@@ -184,6 +192,18 @@ def check_sources(name, objects):
             query = item["spec"]["triggers"][0]["metadata"]["query"]
             check(any(record in query for record in records), f"{name}: no rule records what '{query}' asks for")
     return seen
+
+
+def check_labelled(objects):
+    """A value that a platform team sets is in each object that it is about, and in no selector."""
+    for item in objects:
+        where = f"labelled: {item['kind']} {item['metadata']['name']}"
+        pod = item["spec"].get("template", {}).get("metadata", {}) if "spec" in item else {}
+        check(all(one.get("labels", {}).get("team") == "push" for one in (item["metadata"], pod) if one), f"{where} lacks commonLabels")
+        check("team" not in json.dumps([item.get("spec", {}).get(name) for name in ("selector", "podSelector")]), f"{where} selects by them")
+    gateway = {item["kind"]: item["spec"] for item in objects if item["metadata"]["name"] == "demo-lamplighter-gateway" and "spec" in item}
+    check(gateway["Service"].get("loadBalancerSourceRanges") == ["192.0.2.0/24"], "labelled: the load balancer takes everybody")
+    check(gateway["HorizontalPodAutoscaler"].get("behavior") == {"scaleDown": {"stabilizationWindowSeconds": 600}}, "labelled: no behavior")
 
 
 def check_versions():
@@ -336,6 +356,8 @@ def main():
             check_drain(objects)
         if name == "sentinel":
             check_probe(objects)
+        if name == "labelled":
+            check_labelled(objects)
         for item in objects:
             if item["kind"] in FOREIGN:
                 continue
