@@ -68,11 +68,11 @@ local function end_push(p, w, state, now)
     redis.call('HSET', p, 'state', state, 'finished', now)
     finalPushes[#finalPushes + 1] = string.sub(p, -36)
     -- The first one is the sum of all platforms.
+    local parts = {'', on_platforms('')}
     for i, waiting in ipairs(redis.call('HMGET', w, 'wait', on_platforms('wait'))) do
         if tonumber(waiting or 0) > 0 then
-            local part = PLATFORM_PARTS[i - 1] or ''
-            redis.call('HINCRBY', p, (state == 'cancelled' and 'skipped' or state) .. part, waiting)
-            redis.call('HSET', w, 'wait' .. part, 0)
+            redis.call('HINCRBY', p, (state == 'cancelled' and 'skipped' or state) .. parts[i], waiting)
+            redis.call('HSET', w, 'wait' .. parts[i], 0)
         end
     end
 end
