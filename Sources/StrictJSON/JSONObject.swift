@@ -3,7 +3,11 @@ public struct JSONObject: Sendable {
     public let value: JSONValue
     public let members: [(key: String, value: JSONValue)]
 
-    public subscript(_ key: String) -> JSONValue? { members.first { $0.key.utf8.elementsEqual(key.utf8) }?.value }
+    public subscript(_ key: String) -> JSONValue? {
+        let place = members.firstIndex { $0.key.utf8.elementsEqual(key.utf8) }
+        Looks.add(place.map { $0 + 1 } ?? members.count)
+        return place.map { members[$0].value }
+    }
 
     public func required(_ key: String) throws(JSONError) -> JSONValue {
         guard let member = self[key] else { throw missing(key) }

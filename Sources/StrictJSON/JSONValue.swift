@@ -99,6 +99,7 @@ extension JSONValue {
     private func children() -> [JSONValue] {
         var values: [JSONValue] = []
         values.reserveCapacity(Int(node.count))
+        Looks.add(Int(node.count))
         var child = number + 1
         for _ in 0..<node.count {
             values.append(JSONValue(index: index, number: child))

@@ -1,13 +1,26 @@
 import LiveActivity
+import StrictJSON
 
 /// The fields of a form or a query, as a browser encodes them. A field is found without a look at the others.
 struct Form: Sendable {
     /// The most fields of a form: the boxes of `Bulk.most` rows, and some more. A small form can have very many.
     static let mostFields = 1_200
 
+    /// The name of a field. `Looks` counts the comparisons, so that a test sees a form that looks through its fields.
+    private struct Name: Hashable {
+        let text: ExactText
+
+        init(_ text: String) { self.text = ExactText(text) }
+
+        static func == (one: Name, other: Name) -> Bool {
+            Looks.add(1)
+            return one.text == other.text
+        }
+    }
+
     /// The names of the fields, in the order in which they first came.
-    private var names: [ExactText] = []
-    private var texts: [ExactText: [String]] = [:]
+    private var names: [Name] = []
+    private var texts: [Name: [String]] = [:]
 
     init() {}
 
@@ -32,14 +45,14 @@ struct Form: Sendable {
     }
 
     var fields: [(name: String, value: String)] {
-        names.flatMap { name in (texts[name] ?? []).map { (name.description, $0) } }
+        names.flatMap { name in (texts[name] ?? []).map { (name.text.description, $0) } }
     }
 
     /// Empty if the field is absent.
     subscript(_ name: String) -> String {
-        get { texts[ExactText(name)]?.first ?? "" }
+        get { texts[Name(name)]?.first ?? "" }
         set {
-            if texts.updateValue([newValue], forKey: ExactText(name)) == nil { names.append(ExactText(name)) }
+            if texts.updateValue([newValue], forKey: Name(name)) == nil { names.append(Name(name)) }
         }
     }
 
@@ -47,14 +60,14 @@ struct Form: Sendable {
     mutating func add(_ name: String, _ value: String) {
         let hasReturns = value.utf8.contains(UInt8(ascii: "\r"))
         let value = hasReturns ? value.replacing("\r\n", with: "\n") : value
-        if texts[ExactText(name), default: []].isEmpty { names.append(ExactText(name)) }
-        texts[ExactText(name), default: []].append(value)
+        if texts[Name(name), default: []].isEmpty { names.append(Name(name)) }
+        texts[Name(name), default: []].append(value)
     }
 
     /// The values of all fields with this name, such as checkboxes, each once.
     func values(_ name: String) -> [String] {
         var known: Set<ExactText> = []
-        return (texts[ExactText(name)] ?? []).filter { known.insert(ExactText($0)).inserted }
+        return (texts[Name(name)] ?? []).filter { known.insert(ExactText($0)).inserted }
     }
 
     /// The value without white space around it. Nil if nothing is left.
@@ -77,14 +90,14 @@ struct Form: Sendable {
     /// The fields whose names are wanted.
     func only(where isWanted: (String) -> Bool) -> Form {
         var form = Form()
-        for name in names where isWanted(name.description) {
+        for name in names where isWanted(name.text.description) {
             form.names.append(name)
             form.texts[name] = texts[name]
         }
         return form
     }
 
-    func has(_ name: String) -> Bool { texts[ExactText(name)] != nil }
+    func has(_ name: String) -> Bool { texts[Name(name)] != nil }
 
     static func decoded(_ text: some StringProtocol) -> String? {
         text.formDecoded
