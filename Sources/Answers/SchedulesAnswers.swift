@@ -25,15 +25,17 @@ public struct ScheduleAnswer: AnswerBody {
     public let pushIDs: [String]
     public let state: String
     public let reason, finishedAt: String?
+    public let by: PublisherAnswer?
     /// Whether its push will never go out.
     public var isRefused: Bool { ["failed", "cancelled"].contains(state) }
 
     public init(
         url: String, schedule: ScheduledTimeAnswer, name: String?, push: RawJSON, pushIDs: [String], state: String,
-        reason: String?, finishedAt: String?
+        reason: String?, finishedAt: String?, by: PublisherAnswer?
     ) {
         (self.url, self.schedule, self.name, self.push) = (url, schedule, name, push)
         (self.pushIDs, self.state, self.reason, self.finishedAt) = (pushIDs, state, reason, finishedAt)
+        self.by = by
     }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == ScheduleAnswer {
@@ -46,6 +48,7 @@ public struct ScheduleAnswer: AnswerBody {
         reason = try fields.optional("reason", \.reason, "Why it failed.")
         finishedAt = try fields.optional(
             "finished_at", \.finishedAt, .time("UTC, ISO 8601 with milliseconds. Absent while it waits."))
+        by = try fields.optional("by", \.by)
     }
 }
 

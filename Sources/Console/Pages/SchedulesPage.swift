@@ -82,7 +82,11 @@ enum SchedulesPage {
             verb: "Cancel", done: "cancelled", one: "schedule", many: "schedules",
             sentence: "Their pushes are not sent at their time. To send one later, schedule it again.")
         return try await Bulk(visit: visit, back: "/console/schedules").run(words) {
-            try await visit.all { try await list(visit, [:], after: $0, limit: 100) }.compactMap(\.pushIDs.first)
+            // Only the ids are kept: each schedule may have 64 KB.
+            try await visit.all {
+                let page = try await list(visit, [:], after: $0, limit: 100)
+                return (page.rows.compactMap(\.pushIDs.first), page.next)
+            }
         } label: {
             ($0, "/console/pushes/\(Form.encoded($0))")
         } _: {

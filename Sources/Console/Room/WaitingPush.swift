@@ -111,14 +111,14 @@ struct WaitingPush: Sendable {
     static let schedules: Finder = { visit, name in
         let mayPublish = visit.session.identity.scopes.opens(.publish)
         var found: [WaitingPush] = []
-        for schedule in try await list(visit, name, "scheduled") {
-            let due = TimeText.parse(schedule.schedule.scheduledTime)
-            var waiting = try await waiting(schedule, due, visit)
+        for schedule in try await list(visit, name, "scheduled", limit: mostSchedules) {
+            var waiting = waiting(schedule, TimeText.parse(schedule.schedule.scheduledTime))
             if mayPublish { waiting.actions = actions(waiting, isSoon: waiting.isSoon(visit.now)) }
             found.append(waiting)
         }
-        for (schedule, at) in try await conflicts(visit, name) where visit.now - at < conflictLasts {
-            var waiting = try await waiting(schedule, nil, visit)
+        for (schedule, at) in try await conflicts(visit, name, limit: mostSchedules)
+        where visit.now - at < conflictLasts {
+            var waiting = waiting(schedule, nil)
             waiting.isConflict = true
             let post = Action(
                 title: "Send mine", path: "/console/pushes/\(waiting.id)", fields: [("do", "mine")], isMain: true)
@@ -131,27 +131,34 @@ struct WaitingPush: Sendable {
 
     /// The last publishes that did not go out, because the name had a push that their senders did not see, with the
     /// time (epoch ms) of each.
-    /// - Parameter name: nil: of all names of the app
-    static func conflicts(_ visit: Visit, _ name: String?) async throws -> [(schedule: ScheduleAnswer, at: Int64)] {
-        try await list(visit, name, "finished").compactMap { schedule in
-            guard schedule.state == "failed", schedule.reason == "Conflict" else { return nil }
+    /// - Parameters:
+    ///   - name: nil: of all names of the app
+    ///   - limit: at most 100. Without a name it is the number of finished schedules that are looked at.
+    static func conflicts(
+        _ visit: Visit, _ name: String?, limit: Int
+    ) async throws -> [(schedule: ScheduleAnswer, at: Int64)] {
+        try await list(visit, name, "failed", limit: limit).compactMap { schedule in
+            guard schedule.reason == "Conflict" else { return nil }
             return (schedule, schedule.finishedAt.flatMap { TimeText.parse($0) } ?? 0)
         }
     }
 
     private static let conflictLasts: Int64 = 300_000
+    /// A room reads so many schedules of each kind. Each may have 64 KB, and a live part reads them every second.
+    static let mostSchedules = 20
 
-    private static func list(_ visit: Visit, _ name: String?, _ state: String) async throws -> [ScheduleAnswer] {
-        let query = Form.query(["name": name, "state": state])
+    private static func list(
+        _ visit: Visit, _ name: String?, _ state: String, limit: Int
+    ) async throws -> [ScheduleAnswer] {
+        let query = Form.query(["name": name, "state": state, "limit": "\(limit)"])
         return (try await visit.get("/api/schedules", query: query) as ScheduleListAnswer).schedules
     }
 
-    private static func waiting(_ schedule: ScheduleAnswer, _ due: Int64?, _ visit: Visit) async throws -> WaitingPush {
+    private static func waiting(_ schedule: ScheduleAnswer, _ due: Int64?) -> WaitingPush {
         let id = schedule.pushIDs.first ?? ""
-        let ledger: LedgerAnswer? = try await visit.allowed("/api/push/\(Form.encoded(id))")
         return WaitingPush(
-            id: id, due: due, push: schedule.push, who: ledger?.by.map { Caller.text($0) },
-            whoID: Caller.id(ledger?.by?.whoID), word: "scheduled", page: "/console/pushes/\(id)")
+            id: id, due: due, push: schedule.push, who: schedule.by.map { Caller.text($0) },
+            whoID: Caller.id(schedule.by?.whoID), word: "scheduled", page: "/console/pushes/\(id)")
     }
 
     private static func actions(_ waiting: WaitingPush, isSoon: Bool) -> [Action] {

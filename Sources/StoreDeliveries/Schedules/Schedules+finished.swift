@@ -22,13 +22,15 @@ extension Schedules {
 
     /// Lists the finished schedules that are still kept, the latest first.
     /// - Parameters:
+    ///   - listed: with `failed`, a page has the failed schedules among `limit` finished ones
     ///   - prefix: the beginning of the names; nil for all names
     ///   - start: the first schedule of the page, or nil. An unlisted one is behind all others.
     /// - Returns: the schedules, about how many there are, and where the next page starts.
     public func finished(
-        _ app: AppKey, namesFrom prefix: String? = nil, start: PushID?, limit: Int
+        _ app: AppKey, _ listed: ListedSchedules = .finished, namesFrom prefix: String? = nil, start: PushID?,
+        limit: Int
     ) async throws(StoreError) -> (schedules: [Schedule], total: Int, next: PushID?) {
-        if let prefix { return try await over(app, namesFrom: prefix, start, limit) }
+        if let prefix { return try await over(app, listed, namesFrom: prefix, start, limit) }
         let list = keys.finishedSchedules(app)
         var first = 0
         if let start {
@@ -40,9 +42,10 @@ extension Schedules {
             RedisCommand("ZCARD", list), RedisCommand("ZREVRANGE", list, .int(first), .int(first + limit)),
         ]).values(.integer("total"), .byteStrings("schedules"))
         let ids = members.compactMap { UUIDBytes(bytes: $0).map(PushID.init) }
-        let found = try await find(app, Array(ids.prefix(limit))).compactMap { $0 }
-        let finished = found.filter(\.state.isOver)
-        return (finished, total, ids.count > limit ? ids[limit] : nil)
+        let page = Array(ids.prefix(limit))
+        let wanted = listed == .failed ? try await own(app, page, listed) { _ in true } : page
+        let found = try await find(app, wanted).compactMap(\.self).filter { listed.has($0.state) }
+        return (found, total, ids.count > limit ? ids[limit] : nil)
     }
 
     /// The ids of the list, the latest first.
@@ -73,12 +76,12 @@ extension Schedules {
     }
 
     private func over(
-        _ app: AppKey, namesFrom prefix: String, _ start: PushID?, _ limit: Int
+        _ app: AppKey, _ listed: ListedSchedules, namesFrom prefix: String, _ start: PushID?, _ limit: Int
     ) async throws(StoreError) -> (schedules: [Schedule], total: Int, next: PushID?) {
-        let own = try await own(app, finishedIDs(app, last: -1)) { $0.starts(with: prefix.utf8) }
+        let own = try await own(app, finishedIDs(app, last: -1), listed) { $0.starts(with: prefix.utf8) }
         let first = start.map { own.firstIndex(of: $0) ?? own.count } ?? 0
         var page = try await page(app, own, first, limit)
-        page.schedules.removeAll { !$0.state.isOver }
+        page.schedules.removeAll { !listed.has($0.state) }
         return page
     }
 }

@@ -11,6 +11,22 @@ public enum ScheduleCancellation: Sendable, Hashable {
     case finished
 }
 
+/// The schedules that a list has.
+public enum ListedSchedules: String, Sendable {
+    case scheduled, finished
+    /// The finished schedules that were refused at their time.
+    case failed
+
+    /// Whether the list has a schedule of this state. A list of waiting schedules is one of the timer.
+    func has(_ state: Schedule.State?) -> Bool {
+        switch self {
+        case .scheduled: true
+        case .finished: state?.isOver == true
+        case .failed: state == .failed
+        }
+    }
+}
+
 /// Publishes that wait for their time. They are in Redis, and any worker that sees one due commits it.
 public struct Schedules: Sendable {
     /// A list for one name looks at so many schedules of the app.
@@ -126,7 +142,7 @@ public struct Schedules: Sendable {
         _ app: AppKey, namesFrom prefix: String, _ start: PushID?, _ limit: Int
     ) async throws(StoreError) -> (schedules: [Schedule], total: Int, next: PushID?) {
         let all = try await redis.run("ZRANGE", keys.at(app), "0", "-1").strings().compactMap { PushID($0) }
-        let own = try await own(app, all) { $0.starts(with: prefix.utf8) }
+        let own = try await own(app, all, .scheduled) { $0.starts(with: prefix.utf8) }
         var first = 0
         if let start {
             if let place = own.firstIndex(of: start) {
@@ -147,30 +163,35 @@ public struct Schedules: Sendable {
         return (found, own.count, wanted.dropFirst(limit).first)
     }
 
-    /// The schedules of a name among the next of the app, the earliest first, or among the last that are over, the
-    /// latest first.
-    public func list(_ app: AppKey, of name: ActivityName, areOver: Bool) async throws(StoreError) -> [Schedule] {
+    /// The first schedules of a name among the next of the app, the earliest first, or among the last that are over,
+    /// the latest first.
+    public func list(
+        _ app: AppKey, of name: ActivityName, _ listed: ListedSchedules, limit: Int
+    ) async throws(StoreError) -> [Schedule] {
         let ids =
-            areOver
-            ? try await finishedIDs(app, last: Self.mostOfName - 1)
-            : try await redis.run("ZRANGE", keys.at(app), "0", .int(Self.mostOfName - 1))
+            listed == .scheduled
+            ? try await redis.run("ZRANGE", keys.at(app), "0", .int(Self.mostOfName - 1))
                 .strings().compactMap { PushID($0) }
-        let own = try await own(app, ids) { $0.elementsEqual(name.rawValue.utf8) }
-        return try await find(app, own).compactMap(\.self).filter {
-            $0.publish.name == name && (!areOver || $0.state.isOver)
+            : try await finishedIDs(app, last: Self.mostOfName - 1)
+        let own = try await own(app, ids, listed) { $0.elementsEqual(name.rawValue.utf8) }
+        return try await find(app, Array(own.prefix(limit))).compactMap(\.self).filter {
+            $0.publish.name == name && listed.has($0.state)
         }
     }
 
-    /// The schedules among these whose names fit, in the same order.
+    /// The schedules among these that the list has and whose names fit, in the same order. It reads no bodies, because
+    /// each may have 64 KB.
     func own(
-        _ app: AppKey, _ ids: [PushID], _ fits: (ArraySlice<UInt8>) -> Bool
+        _ app: AppKey, _ ids: [PushID], _ listed: ListedSchedules, _ fits: (ArraySlice<UInt8>) -> Bool
     ) async throws(StoreError) -> [PushID] {
+        let fields: [RedisArgument] = ["name", "state"]
         var own: [PushID] = []
         for part in ids.parts(of: 1_000) {
-            let names = try await redis.run(part.map { RedisCommand("HGET", keys.schedule(app, $0), "name") })
-            for (id, name) in zip(part, names) {
-                let bytes = try name.optionalBytes()
-                if let bytes, fits(bytes) { own.append(id) }
+            let heads = try await redis.run(part.map { RedisCommand("HMGET", keys.schedule(app, $0), fields) })
+            for (id, head) in zip(part, heads) {
+                let (name, state) = try head.values(.optionalBytes("name"), .optionalString("state"))
+                guard let name, fits(name), listed.has(state.flatMap(Schedule.State.init(rawValue:))) else { continue }
+                own.append(id)
             }
         }
         return own

@@ -305,4 +305,33 @@ import Testing
         }
         return "/" + parts.joined(separator: "/")
     }
+
+    @Test func `a room reads no body of a schedule that it does not show, and few of those that wait`() async throws {
+        let length = 3_000
+        var works: [Work] = []
+        for size in [1, 100] {
+            try await Self.run { gateway, looks in
+                let (browser, _) = try await ConsoleBrowser.start(gateway)
+                let state = #"{"text":"\#(String(repeating: "x", count: length))"}"#
+                let push = publishText(activity: #"{"name":"n","event":"update","content_state":\#(state)}"#)
+                let body = Self.joined(size) { _ in
+                    #"{"schedule":{"scheduled_time":"2026-11-21T19:00:00"},"push":\#(push)}"#
+                }
+                let over = try await gateway.send("POST", "/api/schedules", "[\(body)]")
+                for id in try over.strings("schedule_ids") {
+                    #expect(try await gateway.send("DELETE", "/api/schedules/\(id)").status == 204)
+                }
+                #expect(try await gateway.send("POST", "/api/schedules", "[\(body)]").status == 201)
+                works.append(
+                    try await Self.work(gateway, looks) {
+                        let room = try await browser.get("/console/names/n")
+                        #expect(room.status == 200, "\(room.text)")
+                    })
+            }
+        }
+        // A record has the body twice, as it was posted and as it goes out. A look at a name costs less than 300 bytes.
+        let most = WaitingPush.mostSchedules * (2 * length + 2_000) + 200 * 300
+        #expect(works[1].bytes - works[0].bytes < most, "\(works)")
+        #expect(works[1].commands - works[0].commands < 200 + WaitingPush.mostSchedules + 25, "\(works)")
+    }
 }

@@ -28,7 +28,7 @@ enum ProposalsPage {
         let page = try await visit.list(
             "/api/proposals", \ProposalListAnswer.proposals, next: \.next, state, limit: 50)
         var rows = page.rows.map { row($0, isMine: tab == "mine", visit) }
-        if tab == "mine" { rows.insert(contentsOf: try await conflicts(visit), at: 0) }
+        if tab == "mine" { rows.insert(contentsOf: await conflicts(visit), at: 0) }
         return visit.page(
             "proposals", "Inbox",
             values([
@@ -54,16 +54,17 @@ enum ProposalsPage {
     }
 
     /// The reader's publishes that did not go out, because somebody published meanwhile.
-    private static func conflicts(_ visit: Visit) async throws -> [Values] {
+    private static func conflicts(_ visit: Visit) async -> [Values] {
         var rows: [Values] = []
-        for (schedule, at) in (try? await WaitingPush.conflicts(visit, nil)) ?? [] {
-            let id = schedule.pushIDs.first ?? ""
-            let ledger: LedgerAnswer? = try await visit.find("/api/push/\(Form.encoded(id))")
-            guard let ledger, Caller.isReader(ledger.by, visit) else { continue }
+        let conflicts = (try? await WaitingPush.conflicts(visit, nil, limit: 100)) ?? []
+        for (schedule, at) in conflicts where Caller.isReader(schedule.by, visit) {
+            let activity = schedule.push.object?.liveActivity
+            let name = activity?.text("name") ?? ""
             rows.append(
                 sealed([
-                    "path": "/console/pushes/\(id)", "name": ledger.name, "namePath": RoomPage.path(ledger.name),
-                    "state": "conflict", "what": ledger.event, "said": SaidPush.words(schedule.push),
+                    "path": "/console/pushes/\(schedule.pushIDs.first ?? "")", "name": name,
+                    "namePath": RoomPage.path(name), "state": "conflict", "what": activity?.text("event"),
+                    "said": SaidPush.words(schedule.push),
                     "asker": nil, "reason": "somebody published before it, so it did not go out", "decider": nil,
                     "due": Shown.time(schedule.schedule.scheduledTime, now: visit.now),
                     "at": Shown.time(at, now: visit.now), "lapses": nil, "unsent": nil,

@@ -106,7 +106,8 @@ struct ScheduleCalls: CallGroup {
             posted: body.posted)
     }
 
-    /// The waiting schedules, the earliest first, or with `state=finished` the finished ones, the latest first.
+    /// The waiting schedules, the earliest first, or with `state=finished` the finished ones, the latest first. With
+    /// `state=failed`, only those that were refused at their time.
     func list(_ call: Call) async throws -> Answer {
         guard let wanted = Int(call.query["limit"] ?? "\(Self.maximumSchedules)"), wanted > 0 else {
             throw APIError.parameter(
@@ -114,26 +115,25 @@ struct ScheduleCalls: CallGroup {
         }
         let limit = min(wanted, Self.maximumSchedules)
         let start = try call.queriedID("start")
-        let (app, prefix, state) = (call.app.key, call.namePrefix, call.query["state"] ?? "scheduled")
-        guard ["scheduled", "finished"].contains(state) else {
-            throw APIError.parameter("state", "must be scheduled or finished")
+        let (app, prefix) = (call.app.key, call.namePrefix)
+        guard let listed = ListedSchedules(rawValue: call.query["state"] ?? "scheduled") else {
+            throw APIError.parameter("state", "must be scheduled, finished or failed")
         }
-        let areOver = state == "finished"
         if let name = try call.queriedName() {
-            let found = try await schedules.list(app, of: name, areOver: areOver).prefix(limit)
+            let found = try await schedules.list(app, of: name, listed, limit: limit)
             let body = ScheduleListAnswer(
                 count: found.count, totalCount: found.count, nextPage: nil, schedules: found.map { $0.answer(call) })
             return Answer(200, body)
         }
         let page =
-            areOver
-            ? try await schedules.finished(app, namesFrom: prefix, start: start, limit: limit)
-            : try await schedules.list(app, namesFrom: prefix, start: start, limit: limit)
+            listed == .scheduled
+            ? try await schedules.list(app, namesFrom: prefix, start: start, limit: limit)
+            : try await schedules.finished(app, listed, namesFrom: prefix, start: start, limit: limit)
         let body = ScheduleListAnswer(
             count: page.schedules.count, totalCount: page.total,
             nextPage: page.next.map { next in
                 call.page("/api/schedules", start: "\(next)", limit: limit)
-                    + (state == "scheduled" ? "" : "&state=\(state)")
+                    + (listed == .scheduled ? "" : "&state=\(listed.rawValue)")
             },
             schedules: page.schedules.map { $0.answer(call) })
         return Answer(200, body)
@@ -172,7 +172,7 @@ extension Schedule {
             schedule: ScheduledTimeAnswer(scheduledTime: TimeText.plainText(due)), name: label,
             push: RawJSON(checked: posted), pushIDs: [id.description],
             state: state == .taken ? Schedule.State.scheduled.rawValue : state.rawValue, reason: reason,
-            finishedAt: finishedAt.map(TimeText.text))
+            finishedAt: finishedAt.map(TimeText.text), by: publish.publisher.map(PublisherAnswer.init))
     }
 }
 

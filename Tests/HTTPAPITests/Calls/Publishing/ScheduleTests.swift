@@ -24,7 +24,8 @@ import Testing
             let origin = "http://127.0.0.1:\(gateway.port)"
             let shown =
                 #"{"url":"\#(origin)/api/schedules/<uuid>","schedule":{"scheduled_time":"2026-11-21T19:00:00"},"#
-                + #""name":"kick-off","push":\#(push),"push_ids":["<uuid>"],"state":"scheduled"}"#
+                + #""name":"kick-off","push":\#(push),"push_ids":["<uuid>"],"state":"scheduled","#
+                + #""by":{"credential":"master","address":"127.0.0.1"}}"#
             #expect(
                 created.golden == #"{"ok":true,"operation_id":"<uuid>","#
                     + #""schedule_urls":["\#(origin)/api/schedules/<uuid>"],"schedule_ids":["<uuid>"],"#
@@ -73,6 +74,32 @@ import Testing
             let second = try await gateway.send("GET", String(next[path...]))
             #expect(try second.integer("count") == 1 && second.object["next_page"] == nil)
             #expect(try await gateway.send("GET", "/api/schedules?state=sent").status == 400)
+        }
+    }
+
+    @Test func `schedules that failed are listed alone`() async throws {
+        try await GatewayFixture.run { gateway in
+            try await gateway.follow("order-1")
+            let stale = text("2026-11-21T19:00:00", push: publishText(tail: #","options":{"after":"none"}"#))
+            let id = try await gateway.send("POST", "/api/schedules", stale).strings("schedule_ids")[0]
+            for _ in 0..<3 {
+                let other = try await gateway.send("POST", "/api/schedules", text("2026-11-21T19:00:00"))
+                let gone = try other.strings("schedule_ids")[0]
+                #expect(try await gateway.send("DELETE", "/api/schedules/\(gone)").status == 204)
+            }
+            #expect(try await gateway.publish(publishText()).status == 202)
+            let runs = try await gateway.store.schedules.runDue(try gateway.app, limit: 10)
+            #expect(runs.map(\.outcome) == [.failed("Conflict")])
+            for query in ["state=failed", "state=failed&name=order-1", "state=failed&name=order-1&limit=1"] {
+                let found = try await gateway.send("GET", "/api/schedules?\(query)")
+                #expect(
+                    try found.integer("count") == 1 && found.text.contains(#""push_ids":["\#(id)"]"#), "\(found.text)")
+                #expect(
+                    found.text.contains(#""reason":"Conflict""#) && found.text.contains(#""by":{"credential":"master""#)
+                )
+            }
+            #expect(try await gateway.send("GET", "/api/schedules?state=failed&name=order-2").integer("count") == 0)
+            #expect(try await gateway.send("GET", "/api/schedules?state=finished").integer("count") == 4)
         }
     }
 
@@ -132,7 +159,8 @@ import Testing
             let origin = "http://127.0.0.1:\(gateway.port)"
             let shown =
                 #"{"url":"\#(origin)/api/schedules/<uuid>","schedule":{"scheduled_time":"2026-11-21T20:00:00"},"#
-                + #""push":\#(push),"push_ids":["<uuid>"],"state":"scheduled"}"#
+                + #""push":\#(push),"push_ids":["<uuid>"],"state":"scheduled","#
+                + #""by":{"credential":"master","address":"127.0.0.1"}}"#
             #expect(
                 replaced.golden == #"{"ok":true,"operation_id":"<uuid>","#
                     + #""schedule_urls":["\#(origin)/api/schedules/<uuid>"],"schedule_ids":["<uuid>"],"#
