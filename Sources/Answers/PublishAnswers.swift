@@ -12,14 +12,15 @@ enum Held {
 public struct AcceptedAnswer: WarnedAnswer {
     public let operationID: String
     public let pushIDs, messageIDs, contentURLs: [String]
+    public let states: [String]?
     public let held, heldID: String?
     public var warned: Warned
 
     public init(
-        operationID: String, pushIDs: [String], messageIDs: [String], contentURLs: [String],
+        operationID: String, pushIDs: [String], messageIDs: [String], contentURLs: [String], states: [String]? = nil,
         held: String? = nil, heldID: String? = nil, warned: Warned = Warned()
     ) {
-        (self.operationID, self.pushIDs) = (operationID, pushIDs)
+        (self.operationID, self.pushIDs, self.states) = (operationID, pushIDs, states)
         (self.messageIDs, self.contentURLs) = (messageIDs, contentURLs)
         (self.held, self.heldID, self.warned) = (held, heldID, warned)
     }
@@ -30,6 +31,9 @@ public struct AcceptedAnswer: WarnedAnswer {
         pushIDs = try fields("push_ids", \.pushIDs, .list(.pushID))
         messageIDs = try fields("message_ids", \.messageIDs)
         contentURLs = try fields("content_urls", \.contentURLs)
+        states = try fields.optional(
+            "states", \.states,
+            .list(.pushState, "Of a repetition: the state of each push by now, in the order of `push_ids`."))
         held = try fields.optional("held", \.held, Held.about)
         heldID = try fields.optional("held_id", \.heldID, Held.aboutID)
         warned = try fields.part(\.warned)

@@ -33,8 +33,8 @@ public struct Shape: Sendable, ExpressibleByStringLiteral {
     }
 
     /// A list whose entries have this shape.
-    public static func list(_ entry: Shape = .plain, atMost most: Int? = nil) -> Shape {
-        var shape = Shape(["maxItems": most.map(JSON.integer)])
+    public static func list(_ entry: Shape = .plain, atMost most: Int? = nil, _ text: String? = nil) -> Shape {
+        var shape = Shape(["maxItems": most.map(JSON.integer), "description": text.map(JSON.string)])
         shape.entries = .shaped(entry)
         return shape
     }

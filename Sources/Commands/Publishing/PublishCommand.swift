@@ -173,7 +173,9 @@ struct PublishCommand: CheckedCommand {
         }
         if gateway.json { return Terminal.print(json: answer) }
         Terminal.print(id)
-        if let state, state != "scheduled" {
+        if let state, time == nil, ["cancelled", "failed", "expired"].contains(state) {
+            throw CommandFailure(.failed, "an earlier call published it, and it is \(state): lamplighter push \(id)")
+        } else if let state, time != nil, state != "scheduled" {
             throw CommandFailure(.failed, "it is \(state), and never sent: lamplighter schedule show \(id)")
         } else if let time, Terminal.standardErrorIsTerminal {
             Terminal.error("scheduled for \(time.text)")
@@ -207,7 +209,9 @@ struct PublishCommand: CheckedCommand {
             return (made.scheduleIDs, made.warned, made.schedules.first?.state, held)
         }
         let accepted: AcceptedAnswer = try GatewayClient.decode(answer)
-        return (accepted.pushIDs, accepted.warned, nil, accepted.held.map { ($0, accepted.heldID ?? "") })
+        return (
+            accepted.pushIDs, accepted.warned, accepted.states?.first, accepted.held.map { ($0, accepted.heldID ?? "") }
+        )
     }
 
     private func scheduleTime(_ text: String, now: Int) throws -> ScheduleTime {

@@ -214,6 +214,21 @@ import Testing
         }
     }
 
+    @Test func `a repeated publish says what became of its pushes`() async throws {
+        try await GatewayFixture.run { gateway in
+            let key = [("Idempotency-Key", "order-1/18")]
+            let body = "[\(publishText()),\(CredentialTests.update("order-2"))]"
+            let first = try await gateway.publish(body, headers: key)
+            #expect(try first.object["states"] == nil, "\(first.text)")
+            let ids = try first.strings("push_ids")
+            #expect(try await gateway.publish(body, headers: key).strings("states") == ["queued", "queued"])
+            #expect(try await gateway.send("DELETE", "/api/push/\(ids[0])").string("state") == "cancelled")
+            let again = try await gateway.publish(body, headers: key)
+            #expect(try again.status == 202 && again.strings("push_ids") == ids, "\(again.text)")
+            #expect(try again.strings("states") == ["cancelled", "queued"])
+        }
+    }
+
     @Test func `a timestamp behind the name's last is a conflict, told in an array with its place`() async throws {
         try await GatewayFixture.run { gateway in
             func at(_ seconds: Int) -> String {

@@ -49,7 +49,7 @@ struct PublishCalls: CallGroup {
         let key = try call.idempotencyKey()
         let pushes = try call.pushes()
         let warnings = try await steps.check(pushes, call) + budgetWarnings(pushes, call)
-        let ids = try await steps.ids(pushes.count, key, call)
+        let (ids, areKnown) = try await steps.ids(pushes.count, key, call)
         let attempt = PublishAttempt(kind: .publish, ids: ids, pushes: pushes, times: pushes.map { _ in nil })
         let holding = try await parts.hold(attempt, call)
         if holding == nil {
@@ -59,12 +59,23 @@ struct PublishCalls: CallGroup {
         let hints = await hints.hints(hints.unfollowed(pushes, call), call)
         let body = AcceptedAnswer(
             operationID: call.operation, pushIDs: ids.map(\.description), messageIDs: [], contentURLs: [],
-            held: holding?.held, heldID: holding?.id?.description)
+            states: areKnown && holding == nil ? try await states(pushes, ids, call) : nil, held: holding?.held,
+            heldID: holding?.id?.description)
         var answer = Answer(202, body, warnings: warnings, hints: hints).about(
             Self.subjects(pushes, ids).merging(holding?.subjects ?? [:]) { $1 }, as: holding?.gate.action,
             count: ids.count)
         if holding == nil { answer.pushes = ids.map(\.description) }
         return answer
+    }
+
+    /// The states of the pushes of a repetition. Nil: one of them is not kept any more.
+    private func states(_ bodies: [PublishBody.Push], _ ids: [PushID], _ call: Call) async throws -> [String]? {
+        var states: [String] = []
+        for (body, id) in zip(bodies, ids) {
+            guard let ledger = try await pushes.ledger(call.app.key, body.publish.name, id) else { return nil }
+            states.append(ledger.state.rawValue)
+        }
+        return states
     }
 
     private static func subjects(_ pushes: [PublishBody.Push], _ ids: [PushID]) -> [Action.Subject: String?] {

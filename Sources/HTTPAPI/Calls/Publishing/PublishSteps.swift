@@ -69,14 +69,15 @@ struct PublishSteps {
     }
 
     /// New ids, or the ids that an earlier request with the same Idempotency-Key got.
-    func ids(_ count: Int, _ key: String?, _ call: Call) async throws -> [PushID] {
+    /// - Returns: the ids, and whether an earlier request got them
+    func ids(_ count: Int, _ key: String?, _ call: Call) async throws -> (ids: [PushID], areKnown: Bool) {
         let fresh = pushes.freshIDs(call.app.key, count: count)
-        guard let key else { return fresh }
+        guard let key else { return (fresh, false) }
         let digest = Array(SHA256Digest(of: call.body.collect()))
         let reserved = try await pushes.reserve(
             call.app.key, idempotencyKey: call.ownKey(key), bodyDigest: digest, ids: fresh)
         guard let reserved, reserved.count == count else { throw APIError.idempotencyConflict }
-        return reserved
+        return (reserved, reserved != fresh)
     }
 
     /// Remembers for each name the type that its last start gave.

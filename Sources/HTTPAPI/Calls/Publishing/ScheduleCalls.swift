@@ -26,7 +26,7 @@ struct ScheduleCalls: CallGroup {
             call.body.collect(), now: call.now, call.app.reading)
         for body in bodies { try call.check(body.push.publish.name) }
         let warnings = try await steps.check(bodies.map(\.push), call)
-        let ids = try await steps.ids(bodies.count, key, call)
+        let (ids, _) = try await steps.ids(bodies.count, key, call)
         let pushes = bodies.map(\.push)
         let attempt = PublishAttempt(
             kind: .schedule, ids: ids, pushes: pushes, times: bodies.map { $0.due },
