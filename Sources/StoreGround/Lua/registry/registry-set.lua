@@ -68,12 +68,11 @@ if verdict.isStale or card.isLost and (ended or ending) or card.isMoved and not 
     if verdict.isStale and verdict.record then redis.call('HSET', bucket, channel, verdict.record) end
     return 0
 end
-local isNewCard = verdict.isNewCard
 
 local registeredAt = RECORD_EPOCH + action_time(record)
 -- A start created the card, and this is its first token. Pushes since that start are for it, an `end` too.
 local startSeq
-local startedNote = isNewCard and redis.call('HGET', a, channel)
+local startedNote = verdict.isNewCard and redis.call('HGET', a, channel)
 if startedNote then
     local seq, startedAt = string.match(startedNote, '^(%d+) (%d+)$')
     startSeq = seq
@@ -96,7 +95,8 @@ note_arrival(g, channel, tonumber(now))
 if startedNote then redis.call('HDEL', a, channel) end
 -- Whether the card began after the time `at` (ms).
 local function began_after(at)
-    return at and isNewCard and (verdict.isUnknown or not is_older(registeredAt, tonumber(at) + 1, RECORD_EPOCH + latest))
+    return at and verdict.isNewCard and (verdict.isUnknown
+        or not is_older(registeredAt, tonumber(at) + 1, RECORD_EPOCH + latest))
 end
 -- Open the name only for a card that began after the end, not for an older card that repeats its registration or
 -- rotates its token. An end after a start is for the start's card, and the start has opened the name after earlier
@@ -105,7 +105,7 @@ if (began_after(ended) or began_after(ending)) and not startSeq then open_name(n
 if began_after(ending) and not startSeq then note_new_follower(y, n, channel, tonumber(ending), life) end
 
 local wakes = isEnded
-if not isEnded and (isNewCard or card.again) and (startSeq or wantsState) then
+if not isEnded and (verdict.isNewCard or card.again) and (startSeq or wantsState) then
     local queue = redis.call('HGET', h, channel)
     wakes = note_late_joiner(v, f, n, channel, newest, begun, catch, startSeq, queue) and needs_wake(f, n, late)
 elseif not isEnded and (wantsState or not verdict.isNew) and redis.call('HEXISTS', f, channel) == 1 then
