@@ -6,13 +6,16 @@ import Testing
 /// Tests what a process does when another version has written what is stored.
 @Suite("Another format")
 struct FormatStoryTests {
+    /// The first line of Redis's reply with a number.
+    private func line(_ number: Int) -> String { "$\("\(number)".utf8.count)" }
+
     private func format(_ deployment: Deployment, _ value: String) throws {
         #expect(try deployment.redis.command("HSET ll:meta format \(value)").first == ":")
     }
 
     @Test func `processes that run stop, those that start refuse, and what was accepted is sent later`() async throws {
         let deployment = try await Deployment.start()
-        #expect(try deployment.redis.command("HGET ll:meta format") == "$1")
+        #expect(try deployment.redis.command("HGET ll:meta format") == line(StoredFormat.current))
         let worker = try await deployment.worker("old", ["LAMPLIGHTER_WORKER_PORT": "0"])
         defer { worker.kill() }
         #expect(try await deployment.importChannels(20, name: "match").code == 0)
@@ -58,7 +61,7 @@ struct FormatStoryTests {
             #expect(text.contains("format \(older), of an older Lamplighter"), "\(command): \(text)")
             #expect(text.contains("make a backup with that version"), "\(command): \(text)")
         }
-        #expect(try deployment.redis.command("HGET ll:meta format") == "$1")
+        #expect(try deployment.redis.command("HGET ll:meta format") == line(older))
     }
 
     @Test func `an empty Redis has no format yet, and a number that is none is named`() async throws {
@@ -68,7 +71,7 @@ struct FormatStoryTests {
         #expect(doctor.out.contains("none yet; the first start writes \(StoredFormat.current)"), "\(doctor.out)")
         let worker = try await deployment.worker("one")
         worker.kill()
-        #expect(try deployment.redis.command("HGET ll:meta format") == "$1")
+        #expect(try deployment.redis.command("HGET ll:meta format") == line(StoredFormat.current))
         try format(deployment, "new")
         let refused = try await deployment.run("work")
         #expect(refused.code == 1 && refused.err.contains("format number in ll:meta"), "\(refused.err)")
