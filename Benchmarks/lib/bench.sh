@@ -121,15 +121,15 @@ describe_app() {
     export LAMPLIGHTER_APP_BUNDLE_ID=com.example.scores LAMPLIGHTER_PACING_MIN_INTERVAL=0
 }
 redis() { redis-cli -s "$work/redis.sock" "$@"; }
-# A cluster of three primaries on ports of their own, which are in $nodes. They and their bus ports, 10000 above, are
-# below the ports of clients.
+# A cluster of three primaries on ports of their own, which are in $nodes. Their bus ports, by default 10000 above, are among
+# the 5000 ports of this command too: higher ones may be a client's.
 start_cluster() {
-    local node first=$((${TEST_PORTS:-10000} + RANDOM % 4000))
+    local node first=$((${TEST_PORTS:-10000} + RANDOM % 2000))
     nodes=($first $((first + 1)) $((first + 2)))
     for node in "${nodes[@]}"; do
         mkdir "$work/node-$node"
         start "node_$node" redis-server config/redis.conf --dir "$work/node-$node" --port "$node" --bind 127.0.0.1 \
-            --cluster-enabled yes --logfile ""
+            --cluster-enabled yes --cluster-port $((node + 2500)) --logfile ""
         await "node $node" redis-cli -p "$node" ping
     done
     redis-cli --cluster create "${nodes[@]/#/127.0.0.1:}" --cluster-yes >"$work/cluster.log" || fail "no cluster"
