@@ -160,8 +160,8 @@ extension Pushes {
         try await index.sizes(app, since: oldest, now: now + PushIndex.hour).map(\.size).reduce(0, +)
     }
 
-    /// Nil for a push whose record is gone, or was never written.
-    private func ledgers(
+    /// The ledgers of pushes, in one round trip. Nil for a push whose record is gone, or was never written.
+    public func ledgers(
         _ app: AppKey, _ pushes: [(id: PushID, name: ActivityName)]
     ) async throws(StoreError) -> [(Ledger?, PushID)] {
         let records = try await redis.pushFields(keys, pushes.map { (keys.tag(app, $0.name), $0.id) })

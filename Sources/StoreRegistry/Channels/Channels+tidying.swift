@@ -4,7 +4,7 @@ package import StoreGround
 
 extension Channels {
     /// Members of a set that each change of the set looks at.
-    private static let sample = 16
+    package static let sample = 16
 
     /// Looks at a few random members of the set of a record's `field`, and removes those whose record lacks it, for
     /// example because it has expired. Each change of a set does so. After an error, the next change tries again.

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a phone gets of a push, and which phones get none: from the request to the simulator's record.
+/// The messages that a phone gets of a push, and the phones that get none: from the request to the simulator's record.
 @Suite struct AndroidMessageTests {
     private static let fid = "cEuu3tQRTvK0xkDQhFzwYk"
 
@@ -32,7 +32,7 @@ import Testing
         return ledgers
     }
 
-    /// What the simulator knows of an address, and its newest request.
+    /// The simulator's record of an address, and its newest request.
     private func phone(_ deployment: Deployment, _ address: String) async throws -> [String: Any] {
         try await deployment.call(
             "GET", deployment.controlURL + "/simulator/fcm/tokens/" + address, user: nil

@@ -75,7 +75,7 @@ import Testing
         #expect(try await !turns.take(account, tokens: 1_000, pace, horizon: .zero).isTaken)
         #expect(try await turns.take(account, tokens: 1_000, pace, horizon: .zero, reserve: hour).isTaken)
         // The reserve is a quarter of the rate as it is now, a fortieth of the whole: four seconds for a turn of 250.
-        // Of the whole rate it would be 0.1.
+        // At a quarter of the whole rate it would be 0.1.
         try await Task.sleep(for: .milliseconds(500))
         #expect(try await !turns.take(account, tokens: 1, pace, horizon: .zero, reserve: hour).isTaken)
     }

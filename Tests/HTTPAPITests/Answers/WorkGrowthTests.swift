@@ -1,5 +1,6 @@
 import LiveActivity
 import Redis
+import StoreRegistry
 import StrictJSON
 import TestSupport
 import Testing
@@ -42,7 +43,7 @@ import Testing
                     })
             }
         }
-        Self.check(works, growing.what, members: growing.looksAtMembers ? 16 : 0)
+        Self.check(works, growing.what, members: growing.looksAtMembers ? Channels.sample : 0)
         #expect(works.allSatisfy { $0.looks > 0 }, "the tasks of the gateway count their looks")
     }
 
@@ -89,6 +90,15 @@ import Testing
         Growing(what: what, looksAtMembers: looksAtMembers) { gateway, _, _, size in
             try await gateway.send("POST", path, body(size))
         }
+    }
+
+    /// A call about users, each of whom has a channel with a tag.
+    private static func ofUsers(
+        _ what: String, _ path: String, _ body: @escaping @Sendable (Int) -> String
+    ) -> Growing {
+        var growing = post(what, path, looksAtMembers: true, body)
+        growing.prepare = { gateway, _, size in try await withUsers(gateway, size) }
+        return growing
     }
 
     private static func joined(
@@ -143,30 +153,15 @@ import Testing
         post("start tokens, line by line", "/api/start-tokens/T/channels") { size in
             joined(size, by: "\n") { #"{"channel":"c\#($0)","token":"aa\#($0 + 1_000)"}"# }
         },
-        Growing(
-            what: "channels to forget", looksAtMembers: true,
-            prepare: { gateway, _, size in try await withUsers(gateway, size) },
-            call: { gateway, _, _, size in
-                try await gateway.send(
-                    "POST", "/api/channels/uninstall", "[" + joined(size) { #"{"channel_id":"c\#($0)"}"# } + "]")
-            }),
-        Growing(
-            what: "users to forget", looksAtMembers: true,
-            prepare: { gateway, _, size in try await withUsers(gateway, size) },
-            call: { gateway, _, _, size in
-                let users = joined(size) { #""u\#($0)""# }
-                return try await gateway.send(
-                    "POST", "/api/named_users/uninstall", #"{"named_user_id":[\#(users)]}"#)
-            }),
-        Growing(
-            what: "tags of users", looksAtMembers: true,
-            prepare: { gateway, _, size in try await withUsers(gateway, size) },
-            call: { gateway, _, _, size in
-                let users = joined(size) { #""u\#($0)""# }
-                return try await gateway.send(
-                    "POST", "/api/named_users/tags",
-                    #"{"audience":{"named_user_id":[\#(users)]},"add":{"g":["x"]}}"#)
-            }),
+        ofUsers("channels to forget", "/api/channels/uninstall") { size in
+            "[" + joined(size) { #"{"channel_id":"c\#($0)"}"# } + "]"
+        },
+        ofUsers("users to forget", "/api/named_users/uninstall") { size in
+            #"{"named_user_id":[\#(joined(size) { #""u\#($0)""# })]}"#
+        },
+        ofUsers("tags of users", "/api/named_users/tags") { size in
+            #"{"audience":{"named_user_id":[\#(joined(size) { #""u\#($0)""# })]},"add":{"g":["x"]}}"#
+        },
         post("channels of a user", "/api/named_users/u", looksAtMembers: true) { size in
             #"{"associate":[\#(joined(size) { #"{"channel_id":"c\#($0)","device_type":"ios"}"# })]}"#
         },

@@ -70,12 +70,9 @@ struct PublishCalls: CallGroup {
 
     /// The states of the pushes of a repetition. Nil: one of them is not kept any more.
     private func states(_ bodies: [PublishBody.Push], _ ids: [PushID], _ call: Call) async throws -> [String]? {
-        var states: [String] = []
-        for (body, id) in zip(bodies, ids) {
-            guard let ledger = try await pushes.ledger(call.app.key, body.publish.name, id) else { return nil }
-            states.append(ledger.state.rawValue)
-        }
-        return states
+        let kept = try await pushes.ledgers(call.app.key, zip(ids, bodies).map { ($0, $1.publish.name) })
+        let states = kept.compactMap { ledger, _ in ledger?.state.rawValue }
+        return states.count == ids.count ? states : nil
     }
 
     private static func subjects(_ pushes: [PublishBody.Push], _ ids: [PushID]) -> [Action.Subject: String?] {
