@@ -3,10 +3,9 @@ extension WorkerMetricName {
     public var help: String {
         switch self {
         case .tokens: "targets by outcome"
-        case .retries: "tokens that are tried again"
+        case .retries: "attempts after the first"
         case .duplicatesPossible:
-            "retries of requests that may have arrived, without what a killed or suspended worker had in "
-                + "flight (lapsed of lamplighter_lease_claims_total)"
+            "attempts after a request that may have arrived, also of a worker that was killed or suspended"
         case .rejections: "answers other than 200 and missing answers; a page that was refused as a whole counts once"
         case .quarantined: "tokens that the prune guard quarantined"
         case .pagesInFlight: "pages whose answers have not all come"

@@ -173,13 +173,14 @@ extension WorkerContext {
                 return .acknowledge
             }
         }
-        if !tookOver(item.app, claim.lease.part, isPoison: claim.isPoison, isTakenOver: isTakenOver, log) {
+        if !tookOver(item.app, claim.lease.part, claim.lapses, isTakenOver: isTakenOver, log) {
             metrics.claimed(item.app, .claimed)
         }
         let held = leases.hold(claim.lease, askedAt: asked, for: options.claimAfter)
         let isOver = claim.record.deadline <= store.time.now()
         let sweep = Sweep(
-            PageDelivery(context: self, app: app, held: held, sendsNothing: isOver, log: log), claim)
+            PageDelivery(
+                context: self, app: app, held: held, lapses: claim.lapses, sendsNothing: isOver, log: log), claim)
         let end = await sweep.run()
         leases.release(held)
         switch end {
@@ -204,7 +205,8 @@ extension WorkerContext {
     /// Tells operators that the last owner of a claimed lease crashed or stalled.
     /// - Returns: whether it did
     @discardableResult
-    func tookOver(_ app: AppKey, _ part: WorkItem.Part, isPoison: Bool, isTakenOver: Bool, _ log: Logger) -> Bool {
+    func tookOver(_ app: AppKey, _ part: WorkItem.Part, _ lapses: Lapses, isTakenOver: Bool, _ log: Logger) -> Bool {
+        let isPoison = lapses == .tooMany
         if isPoison {
             log.error("task given up: too many workers in a row crashed or stalled", metadata: ["part": "\(part)"])
         }

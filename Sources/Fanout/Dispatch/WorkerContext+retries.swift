@@ -15,9 +15,9 @@ extension WorkerContext {
             // Another worker sends or died over them. It may have looked before this channel was queued: look again.
             try await store.queue.schedule(item, due: store.time.now() + min(left.milliseconds, 500))
             return .acknowledge
-        case .claimed(let lease, let hasPendingRemovals, let isPoison):
+        case .claimed(let lease, let hasPendingRemovals, let lapses):
             guard let app = apps[item.app] else { return .leave }
-            tookOver(item.app, .retries, isPoison: isPoison, isTakenOver: entry.isTakenOver, log)
+            tookOver(item.app, .retries, lapses, isTakenOver: entry.isTakenOver, log)
             let held = leases.hold(lease, askedAt: asked, for: options.claimAfter)
             defer { leases.release(held) }
             for push in try await store.deadLetters.enlistUnlisted(item.app, item.name) {
@@ -27,8 +27,8 @@ extension WorkerContext {
             if hasPendingRemovals { try await applyPendingRemovals(item.app, item.name) }
             let isPaused = pauses.isPaused(item.app, item.name)
             let run = RetryRun(
-                delivery: PageDelivery(context: self, app: app, held: held, sendsNothing: isPaused, log: log),
-                isPoison: isPoison)
+                delivery: PageDelivery(
+                    context: self, app: app, held: held, lapses: lapses, sendsNothing: isPaused, log: log))
             guard await run.run() else {
                 held.lose()
                 lostLease(item.app, of: run.unsettled, log)

@@ -9,6 +9,7 @@ struct PageDelivery: PageOwner {
     let context: WorkerContext
     let app: WorkerApp
     let held: HeldLease
+    var lapses = Lapses.none
     /// A sweep whose push had expired when it began goes on during a pause.
     var sendsNothing = false
     let log: Logger
@@ -118,13 +119,25 @@ struct PageDelivery: PageOwner {
         // A halted platform holds nobody up: each channel gets its push once the platform takes pushes again.
         let isParked = report.halt != nil && held.isLive && state.values.parks
         guard report.isUnsent, !isParked else {
-            return SentPage(record: record, report: report, open: open(sent, details, channel))
+            return SentPage(
+                record: record, report: report, isResent: isResent(), open: open(sent, details, channel))
         }
         guard held.isLive else { return lost() }
         // No request left this machine. This worker reads the page again when the app's circuit closes. If this worker
         // drains, another one does. Pause also if a transport returns pages without a reason.
         state.change { $0.pause = $0.pause ?? (context.drain.isOn ? .zero : .seconds(1)) }
         return nil
+    }
+
+    /// Whether the last owner of the task may have had the page in flight when it crashed or stalled: one of the first
+    /// pages behind the settled ones.
+    private func isResent() -> Bool {
+        if lapses == .none { return false }
+        let mostInFlight = max(1, context.options.openPages) + PageSlots.mostNearlyDone
+        return state.change { values in
+            values.pages += 1
+            return values.pages <= mostInFlight
+        }
     }
 
     private func lost() -> SentPage? {

@@ -57,6 +57,8 @@ struct PageDetails: Sendable {
 struct SentPage {
     var record: PushRecord
     var report: PageReport
+    /// An earlier owner of the task may have sent the page before.
+    var isResent = false
     /// The open requests, which are followed once the page is settled. Nil: each entry has a decision.
     var open: OpenPage?
     /// The settlement notes them.

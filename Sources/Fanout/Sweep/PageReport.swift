@@ -21,6 +21,8 @@ struct PageReport {
         var decision: Decision
         /// The reason under which the ledger's `errors` count it; empty: it is not counted.
         var reason: String
+        /// A request was made. Without one, what follows is no other attempt.
+        var wasSent = true
         /// The entry is tried again although its push may have arrived.
         var mayBeDuplicate = false
         /// A failed entry is kept as a dead letter, which an operator can retry. A push that is tried once keeps none.
@@ -32,8 +34,6 @@ struct PageReport {
     private(set) var delivered = 0
     /// Indices of the entries whose requests are open. Their decisions come later.
     private(set) var open: [Int]
-    private(set) var retries = 0
-    private(set) var duplicatesPossible = 0
     private(set) var errors: [String: Int] = [:]
     /// The reason to stop the push early.
     private(set) var stop: String?
@@ -85,7 +85,8 @@ struct PageReport {
                 let decision = decide(noAnswer, attempt, pause)
                 // A pace is no error of the platform.
                 let reason = noAnswer.cause == .paced ? "" : noAnswer.cause.rawValue
-                add(index, decision, reason, attempt, mayBeDuplicate: mayBeDuplicate)
+                let wasSent = !noAnswer.isUnreachable && ![.cancelled, .paced].contains(noAnswer.cause)
+                add(index, decision, reason, attempt, wasSent: wasSent, mayBeDuplicate: mayBeDuplicate)
             case .rejected(let rejection):
                 isAnswered = true
                 let reason = rejection.reason
@@ -118,8 +119,6 @@ struct PageReport {
         exceptions = (exceptions + other.exceptions).sorted { $0.index < $1.index }
         open = (open + other.open).sorted()
         delivered += other.delivered
-        retries += other.retries
-        duplicatesPossible += other.duplicatesPossible
         errors.merge(other.errors, uniquingKeysWith: +)
         (stop, halt) = (stop ?? other.stop, halt ?? other.halt)
         refusals.merge(other.refusals) { first, _ in first }
@@ -143,19 +142,16 @@ struct PageReport {
     mutating func retry(_ index: Int, _ decision: Decision) {
         guard case .retry = decision, let place = exceptions.firstIndex(where: { $0.index == index }) else { return }
         exceptions[place].decision = decision
-        retries += 1
     }
 
     private mutating func add(
-        _ index: Int, _ decision: Decision, _ reason: String, _ attempt: Attempt, mayBeDuplicate: Bool = false
+        _ index: Int, _ decision: Decision, _ reason: String, _ attempt: Attempt, wasSent: Bool = true,
+        mayBeDuplicate: Bool = false
     ) {
-        var exception = Exception(index: index, decision: decision, reason: reason)
+        var exception = Exception(index: index, decision: decision, reason: reason, wasSent: wasSent)
         if !reason.isEmpty { errors[reason, default: 0] += 1 }
         switch decision {
-        case .retry:
-            retries += 1
-            exception.mayBeDuplicate = mayBeDuplicate
-            if mayBeDuplicate { duplicatesPossible += 1 }
+        case .retry: exception.mayBeDuplicate = mayBeDuplicate
         case .dead(let removal) where removal.isDisputable: verdicts += TokenVerdictCounts(answers: 1, dead: 1)
         case .dead: verdicts += TokenVerdictCounts(answers: 1, gone: 1)
         case .failed: exception.isGivenUp = !attempt.triesOnce

@@ -7,7 +7,6 @@ import Store
 /// channel keeps its queue entry until it is settled, so nothing is lost if the worker dies.
 struct RetryRun: Sendable {
     let delivery: PageDelivery
-    let isPoison: Bool
 
     private struct PageKey: Hashable { var push: PushID; var isLate: Bool }
     private typealias Page = (channels: [WaitingChannel], record: PushRecord?)
@@ -71,7 +70,7 @@ struct RetryRun: Sendable {
         guard let record = page.record, record.maySend(isLate: page.channels[0].isLate) else {
             return await settle(page.channels) { $0.drop($1) }
         }
-        if isPoison {
+        if delivery.lapses == .tooMany {
             return await settle(page.channels) { $0.finish($1, as: .failed, reason: "PoisonTask", isGivenUp: true) }
         }
         if delivery.sendsNothing { return await settle(page.channels) { $0.finish($1, as: .expired) } }

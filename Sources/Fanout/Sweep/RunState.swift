@@ -22,6 +22,8 @@ final class RunState: Sendable {
         var pause: Duration?
         /// How many tokens expired, by push and platform.
         var expired: [PushID: [Platform: Int]] = [:]
+        /// How many pages were sent by a task that was taken over.
+        var pages = 0
         /// Sweep: the push has failed or was cancelled.
         var isStopped = false
         /// Sweep: another push of the name waits for the end of this one's sweep.
@@ -71,6 +73,6 @@ final class RunState: Sendable {
     private let state = Mutex(Values())
 
     var values: Values { state.withLock { $0 } }
-    func change(_ body: (inout Values) -> Void) { state.withLock { body(&$0) } }
+    func change<Result: Sendable>(_ body: (inout Values) -> Result) -> Result { state.withLock { body(&$0) } }
     func reach(_ record: PushRecord) -> Bool { state.withLock { $0.reach(record) } }
 }

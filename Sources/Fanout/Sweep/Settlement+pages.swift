@@ -10,7 +10,9 @@ extension Settlement {
         self.init(range: range)
         let (report, record) = (sent.report, sent.record)
         count(page)
-        (retries, duplicatesPossible) = (report.retries, report.duplicatesPossible)
+        if sent.isResent {
+            for platform in page.platforms { countResent(page.count(on: platform), on: platform) }
+        }
         errors = report.errors
         if record.isForSeveral {
             for (platform, reason) in report.refusals { refuse(record, on: platform, reason: reason) }
@@ -27,7 +29,8 @@ extension Settlement {
             case .retry(let due, let attempts):
                 retry(
                     page.channel(exception.index), due: due, attempts: attempts,
-                    on: page.entries[exception.index].platform, mayBeDuplicate: exception.mayBeDuplicate)
+                    on: page.entries[exception.index].platform, wasSent: exception.wasSent,
+                    mayBeDuplicate: exception.mayBeDuplicate)
             }
         }
         if record.event == .end {
@@ -80,6 +83,7 @@ extension RetrySettlement {
         let (report, event) = (sent.report, sent.record.event)
         let exceptions = Dictionary(uniqueKeysWithValues: report.exceptions.map { ($0.index, $0) })
         let open = Set(report.open)
+        if sent.isResent { countResent(waiting, of: sent.record.id) }
         for (index, channel) in waiting.enumerated() where !open.contains(index) {
             guard let exception = exceptions[index] else {
                 if event == .end, let token = channel.keptToken {
@@ -99,7 +103,7 @@ extension RetrySettlement {
             case .dead(let removal): remove(channel, removal)
             case .retry(let due, let attempts):
                 postpone(
-                    channel, due: due, attempts: attempts, reason: exception.reason,
+                    channel, due: due, attempts: attempts, reason: exception.reason, wasSent: exception.wasSent,
                     mayBeDuplicate: exception.mayBeDuplicate)
             }
         }

@@ -72,7 +72,7 @@ struct Sweep: Sendable {
             if applied == nil { return .lost }
         }
         if claim.record.state.isFinal { delivery.state.change { $0.isStopped = true } }
-        if claim.isPoison {
+        if claim.lapses == .tooMany {
             await settleRest(stop: "PoisonTask")
         } else {
             if lease.part == .catchUp {

@@ -13,13 +13,23 @@ public struct Claim: Sendable {
     /// Removals may be pending. Apply them before a page is read, so that nothing is sent to a token whose `end` was
     /// delivered. They are of older pushes or of an earlier owner.
     public var hasPendingRemovals: Bool
-    /// Too many owners in a row crashed or stalled, so the part is not tried again.
-    public var isPoison: Bool
+    public var lapses: Lapses
     /// Another push of the name waits for the end of this sweep. Not told for the only shard of a push.
     public internal(set) var othersWait = false
     /// All tokens of the name as `push-begin` read them, if they are few and no channel of the name has a mark
     /// (`Tokens.readByBegin`).
     package let tokens: Reply?
+}
+
+/// How many owners of a task in a row crashed or stalled without progress.
+public enum Lapses: Sendable {
+    case none
+    /// The pages that the last owner had in flight are sent again.
+    case some
+    /// The task is not tried again.
+    case tooMany
+
+    init(_ number: Int, most: Int) { self = number > most ? .tooMany : number > 0 ? .some : .none }
 }
 
 public enum Begun: Sendable {

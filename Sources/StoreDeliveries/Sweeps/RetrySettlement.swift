@@ -90,12 +90,26 @@ public struct RetrySettlement: Sendable {
     }
 
     /// The push is tried again at `due` (epoch ms).
+    /// - Parameter wasSent: a request was made, so the next one is another attempt
     public mutating func postpone(
-        _ waiting: WaitingChannel, due: Int64, attempts: Int, reason: String, mayBeDuplicate: Bool
+        _ waiting: WaitingChannel, due: Int64, attempts: Int, reason: String, wasSent: Bool = true, mayBeDuplicate: Bool
     ) {
-        work[waiting.platform, default: SettledWork()].retries += 1
-        if mayBeDuplicate { work[waiting.platform, default: SettledWork()].duplicatesPossible += 1 }
-        add("again", waiting, [.int(due), .int(attempts), .string(reason), mayBeDuplicate ? "1" : "0"])
+        countRetries(wasSent ? 1 : 0, on: waiting.platform, mayBeDuplicate: mayBeDuplicate)
+        let duplicates: RedisArgument = !wasSent ? "" : mayBeDuplicate ? "1" : "0"
+        add("again", waiting, [.int(due), .int(attempts), .string(reason), duplicates])
+    }
+
+    /// Channels that were tried again. The push may have reached them before. A settlement that is repeated counts
+    /// them again.
+    public mutating func countResent(_ waiting: [WaitingChannel], of push: PushID) {
+        for one in waiting { countRetries(1, on: one.platform, mayBeDuplicate: true) }
+        operations.append((push, ["resent", .bytes(push.uuid.bytes), .int(waiting.count)]))
+    }
+
+    private mutating func countRetries(_ number: Int, on platform: Platform, mayBeDuplicate: Bool) {
+        if number == 0 { return }
+        work[platform, default: SettledWork()].retries += number
+        if mayBeDuplicate { work[platform, default: SettledWork()].duplicatesPossible += number }
     }
 
     /// The request is open.

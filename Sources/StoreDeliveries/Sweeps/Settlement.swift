@@ -16,8 +16,8 @@ public struct Settlement: Sendable {
     }
     /// The part of them on each platform that counts apart.
     public private(set) var apart: [Platform: Outcomes] = [:]
-    public var retries = 0
-    public var duplicatesPossible = 0
+    public private(set) var retries = 0
+    public private(set) var duplicatesPossible = 0
     private var retriesApart: [Platform: (all: Int, duplicatesPossible: Int)] = [:]
     /// Targets that got the push at priority 5 because of the budget.
     public var demoted = 0
@@ -77,17 +77,31 @@ public struct Settlement: Sendable {
         isRefused = true
     }
 
-    /// A channel of the page that is tried again at `due` (epoch ms). The caller counts it in `retries`.
+    /// A channel of the page that is tried again at `due` (epoch ms).
+    /// - Parameters:
+    ///   - wasSent: a request was made, so the next one is another attempt
+    ///   - mayBeDuplicate: the channel may have got the push
     public mutating func retry(
         _ channel: some Collection<UInt8>, due: Int64, attempts: Int, on platform: Platform = .ios,
-        mayBeDuplicate: Bool = false
+        wasSent: Bool = true, mayBeDuplicate: Bool = false
     ) {
-        if platform.countsApart {
-            retriesApart[platform, default: (0, 0)].all += 1
-            if mayBeDuplicate { retriesApart[platform, default: (0, 0)].duplicatesPossible += 1 }
-        }
+        countRetries(wasSent ? 1 : 0, on: platform, mayBeDuplicate: mayBeDuplicate)
         operations += ["retry", .bytes(Array(channel)), .int(due), .int(attempts), .int(platform.code)]
         leavesWaiting = true
+    }
+
+    /// Channels of the page that were tried again. The push may have reached them before.
+    public mutating func countResent(_ number: Int, on platform: Platform) {
+        countRetries(number, on: platform, mayBeDuplicate: true)
+    }
+
+    private mutating func countRetries(_ number: Int, on platform: Platform, mayBeDuplicate: Bool) {
+        if number == 0 { return }
+        retries += number
+        if mayBeDuplicate { duplicatesPossible += number }
+        guard platform.countsApart else { return }
+        retriesApart[platform, default: (0, 0)].all += number
+        if mayBeDuplicate { retriesApart[platform, default: (0, 0)].duplicatesPossible += number }
     }
 
     /// A channel of the page whose request is open. The page counts it as read.

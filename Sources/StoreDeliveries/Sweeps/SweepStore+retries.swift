@@ -7,8 +7,7 @@ public enum RetryClaim: Sendable {
     /// No channel waits and no removal is pending.
     case idle
     case held(Duration)
-    /// `isPoison`: too many owners in a row crashed or stalled, so due pushes are not sent again.
-    case claimed(Lease, hasPendingRemovals: Bool, isPoison: Bool)
+    case claimed(Lease, hasPendingRemovals: Bool, Lapses)
 }
 
 public enum RetrySettled: LeaseAnswer, Equatable {
@@ -30,19 +29,18 @@ extension SweepStore {
             Lua.retryClaim,
             keys: ["l": keys.nameLeases(tag), "r": keys.waitingChannels(tag), "o": keys.pendingRemovals(tag)],
             [
-                "owner": .string(owner), "length": .int(lease.milliseconds),
-                "retention": .int(keys.retention), "mostLapses": .int(mostLapses),
+                "owner": .string(owner), "length": .int(lease.milliseconds), "retention": .int(keys.retention),
             ])
         var values = try ReplyValues(await redis.run(claim))
         switch try values.next(.string("state")) {
         case "idle": return .idle
         case "held": return .held(.milliseconds(try values.last(.integer("time left"))))
         case "claimed":
-            let (epoch, removals, isPoison) = try values.all(
-                .integer("epoch"), .integer("pending removals"), .flag("poison"))
+            let (epoch, removals, lapses) = try values.all(
+                .integer("epoch"), .integer("pending removals"), .integer("lapses"))
             return .claimed(
                 Lease(app: app, name: name, push: .none, part: .retries, owner: owner, epoch: epoch),
-                hasPendingRemovals: removals > 0, isPoison: isPoison)
+                hasPendingRemovals: removals > 0, Lapses(lapses, most: mostLapses))
         case let word: throw .unexpectedReply("retry-claim answered \(word)")
         }
     }

@@ -43,8 +43,8 @@ public struct SweepStore: Sendable {
                 ],
                 [
                     "id": .string(push.description), "raw": .bytes(push.uuid.bytes), "owner": .string(owner),
-                    "length": .int(lease.milliseconds), "mostLapses": .int(mostLapses),
-                    "leastBuckets": .int(Self.bucketsPerShard), "mostShards": .int(Self.mostShards),
+                    "length": .int(lease.milliseconds), "leastBuckets": .int(Self.bucketsPerShard),
+                    "mostShards": .int(Self.mostShards),
                     "startBuckets": buckets, "interval": .int(minInterval.milliseconds),
                     "mostHigh": .int(budget.perHour), "retention": .int(keys.retention),
                     "ps": .string(keys.pushPrefix(tag)),
@@ -66,7 +66,7 @@ public struct SweepStore: Sendable {
                 return (.plan(try await record(tag, push), WorkItem.Part.shards(shards, isSplit: isSplit)), push)
             case "claimed":
                 let part = WorkItem.Part.shard(index: 0, count: 1)
-                let claim = try claimed(&reply) { epoch in
+                let claim = try claimed(&reply, mostLapses) { epoch in
                     Lease(app: app, name: name, push: push, part: part, owner: owner, epoch: epoch)
                 }
                 guard !reply.isEmpty else { return (.claimed(claim(try await record(tag, push), nil)), push) }
@@ -88,7 +88,7 @@ public struct SweepStore: Sendable {
             epoch: HandedPush.epoch)
         return Claim(
             lease: lease, record: try PushRecord(handed.lone), position: .start, ahead: [], hasPendingRemovals: false,
-            isPoison: false, tokens: handed.tokens)
+            lapses: .none, tokens: handed.tokens)
     }
 
     /// Makes such a push wait again, because its worker does not send it now. Nothing of it was sent.
@@ -128,7 +128,6 @@ public struct SweepStore: Sendable {
             ],
             [
                 "shard": .string(item.part.text), "owner": .string(owner), "length": .int(lease.milliseconds),
-                "mostLapses": .int(mostLapses),
             ])
         let (answer, fields) = try await redis.run([claim, RedisCommand("HGETALL", record)], inStepsAt: [1])
             .values(.any("task-claim"), .hash("record"))
@@ -138,7 +137,7 @@ public struct SweepStore: Sendable {
         case "held": return .held(.milliseconds(try reply.last(.integer("time left"))))
         case "done": return .done(try Leftovers(&reply))
         case "claimed":
-            let claim = try claimed(&reply) { epoch in
+            let claim = try claimed(&reply, mostLapses) { epoch in
                 Lease(app: item.app, name: item.name, push: item.push, part: item.part, owner: owner, epoch: epoch)
             }
             let unswept = try reply.last(.integer("unswept pushes"))
@@ -265,9 +264,9 @@ public struct SweepStore: Sendable {
         }
     }
 
-    /// Reads a claim up to `poison`. Its record, and the tokens if there are any, come later.
+    /// Reads a claim up to its lapses. Its record, and the tokens if there are any, come later.
     private func claimed(
-        _ values: inout ReplyValues, _ lease: (_ epoch: Int) -> Lease
+        _ values: inout ReplyValues, _ mostLapses: Int, _ lease: (_ epoch: Int) -> Lease
     ) throws(StoreError) -> (PushRecord, _ tokens: Reply?) -> Claim {
         let lease = lease(try values.next(.integer("epoch")))
         let position = UInt64(try values.next(.string("position"))) ?? 0
@@ -277,11 +276,11 @@ public struct SweepStore: Sendable {
             return ScanPosition(parts[0])..<ScanPosition(parts[1])
         }
         let hasPendingRemovals = try values.next(.integer("pending removals")) > 0 || lease.epoch > 1
-        let isPoison = try values.next(.flag("poison"))
+        let lapses = Lapses(try values.next(.integer("lapses")), most: mostLapses)
         return { record, tokens in
             Claim(
                 lease: lease, record: record, position: max(ScanPosition(position), lease.bounds.lowerBound),
-                ahead: ahead, hasPendingRemovals: hasPendingRemovals, isPoison: isPoison, tokens: tokens)
+                ahead: ahead, hasPendingRemovals: hasPendingRemovals, lapses: lapses, tokens: tokens)
         }
     }
 

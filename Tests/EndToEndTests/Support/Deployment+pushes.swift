@@ -48,6 +48,8 @@ extension Deployment {
         #expect(output.code == 0 && ledger.state == "done" && ledger.addsUp, "\(output.out)")
         let record = try await record()
         let living = record["accepted_tokens"] as? Int ?? 0
+        let twice = (record["accepted"] as? Int ?? 0) - living
+        #expect(ledger["duplicates_possible"] >= twice, "\(twice) were sent twice: \(output.out)")
         #expect(ledger["targets"] == count)
         #expect(ledger["delivered"] == living)
         #expect(ledger["pruned"] == count - living)

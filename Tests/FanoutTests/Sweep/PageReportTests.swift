@@ -149,9 +149,18 @@ import Testing
 
     @Test func `an unknown fate may be a duplicate only when it is sent again`() {
         let lost = PushOutcome.unanswered(NoAnswer(.timeout, mayHaveBeenDelivered: true))
-        #expect(report(lost).duplicatesPossible == 1)
-        #expect(report(lost, triesOnce: true).duplicatesPossible == 0)
-        #expect(report(.unanswered(NoAnswer(.connectionLost, mayHaveBeenDelivered: false))).duplicatesPossible == 0)
+        func mayBeDuplicate(_ report: PageReport) -> Bool? { report.exceptions.first?.mayBeDuplicate }
+        #expect(mayBeDuplicate(report(lost)) == true)
+        #expect(mayBeDuplicate(report(lost, triesOnce: true)) == false)
+        let unsent = PushOutcome.unanswered(NoAnswer(.connectionLost, mayHaveBeenDelivered: false))
+        #expect(mayBeDuplicate(report(unsent)) == false)
+    }
+
+    @Test(arguments: [NoAnswer.Cause.paced, .cancelled, .connectionFailed])
+    func `after a wait for the platform the next attempt is the first`(cause: NoAnswer.Cause) {
+        let exception = report(.unanswered(NoAnswer(cause, mayHaveBeenDelivered: false))).exceptions.first
+        #expect(exception?.wasSent == false)
+        #expect(report(.unanswered(NoAnswer(.timeout, mayHaveBeenDelivered: true))).exceptions.first?.wasSent == true)
     }
 
     @Test func `nothing is tried past its deadline and a push with expiry zero once`() {

@@ -119,7 +119,8 @@ import Testing
                 page.count(.delivered, 250)
                 page.addSkipped(20)
                 page.addQuarantined(30)
-                (page.retries, page.duplicatesPossible, page.demoted) = (1, 2, 3)
+                page.countResent(2, on: .ios)
+                page.demoted = 3
                 page.count(error: "InternalServerError")
             }),
         Variant(what: "as many failed", page: whole(2, .failed)),

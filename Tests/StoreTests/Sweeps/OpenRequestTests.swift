@@ -356,7 +356,7 @@ import Testing
             $0.postpone($1, due: 1, attempts: 4, reason: "Timeout", mayBeDuplicate: true)
         }
         #expect(try await due() == [id])
-        #expect(try await fixture.ledger(id).retries == 1)
+        #expect(try await fixture.ledger(id).retries == 2)
     }
 
     @Test func `a retry that was superseded while it was sent holds the newer push`() async throws {

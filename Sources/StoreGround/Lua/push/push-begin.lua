@@ -10,7 +10,6 @@
 -- keys h, x, e, y: channels of the name that wait, are quarantined, are of the other environment, are new followers
 -- arguments id, raw: push id as text and as 16 bytes
 -- arguments owner, length: the caller, and how long its lease is to be, ms
--- argument mostLapses: most lapses in a row without progress
 -- arguments leastBuckets, mostShards: least buckets of a shard, and most shards
 -- argument startBuckets: for a start: field `n` of its start tokens' bucket 0, on another slot; '' = not known
 -- argument interval: least ms between updates; 0 = no pacing
@@ -27,7 +26,7 @@
 --     more, for other platforms.
 --   {'catchUp'}: the shards are finished. Claim the catch-up.
 --   {'held', ms left}: another worker has the lease of the only shard, or of the catch-up.
---   {'claimed', epoch, position, ahead, pending removals of other pushes, poison 0|1, lone, tokens}: it is shard 0/1.
+--   {'claimed', epoch, position, ahead, pending removals of other pushes, lapses, lone, tokens}: it is shard 0/1.
 --     lone: the push as shared-lone-words has it; nil for others, whose record the caller reads afterwards
 --     tokens: the name's buckets, if that is a short bucket 0 and no channel has a mark; else nil
 -- Keys found in data: docs/keyspace.md.
@@ -126,5 +125,5 @@ if tonumber(shards) > 1 then
 end
 local held = lease_left(w, '0/1:', lease, now)
 if held then return {'held', held} end
-local epoch, poison = claim_task(w, '0/1:', lease, owner, now, length, mostLapses)
-return {'claimed', epoch, position or '0', ahead or '', redis.call('HLEN', o) - tonumber(ownRemovals or 0), poison}
+local epoch, lapses = claim_task(w, '0/1:', lease, owner, now, length)
+return {'claimed', epoch, position or '0', ahead or '', redis.call('HLEN', o) - tonumber(ownRemovals or 0), lapses}

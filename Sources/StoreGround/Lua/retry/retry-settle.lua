@@ -14,12 +14,13 @@
 --   'pop' channel push seen field reason kept: the push is finished for the channel, and counted as `field` and under
 --     `reason` unless that is ''. kept 1: given up for an operator. 2: its start token is stale, also counted.
 --     Behind that digit stands the code of the channel's platform, if that has counts of its own.
---   'again' channel push seen due attempts reason duplicates: tried again at due (ms).
+--   'again' channel push seen due attempts reason duplicates: tried again at due (ms). duplicates '': nothing was sent.
 --   'remove' channel push seen token value reason: the token is dead, and counted when its removal is confirmed.
 --   'end' channel push seen token value: the `end` was delivered to the token. Its removal is pending too. Until it is
 --     confirmed, the channel gets nothing, not even from a page that another push has read.
 --   'open' channel push seen id length attempts: the request is open for at most `length` ms. The answer comes late.
 --   'lapse' channel: its open request ends, if its time is over: nobody will tell what became of it.
+--   'resent' push number: for so many channels an earlier owner may have sent the push before.
 --   'keep' push: the operations that follow do not finish the push, because 'stop' comes after them.
 --   'refuse' push platform reason others: a platform refuses the push, as task-settle says, between 'keep' and 'stop'.
 --   'stop' push reason: stops a push early, after 'keep'. reason '': only if all of its platforms refuse it.
@@ -39,7 +40,7 @@ if not isLate then
 end
 local name = {r = r, h = h, o = o, z = z, ps = ps, ws = ws, dls = dls, now = now, time = time, retention = retention}
 
-local size = {pop = 7, again = 8, remove = 7, ['end'] = 6, open = 7, lapse = 2, keep = 2, refuse = 5, stop = 3,
+local size = {pop = 7, again = 8, remove = 7, ['end'] = 6, open = 7, lapse = 2, resent = 3, keep = 2, refuse = 5, stop = 3,
     void = 2}
 -- acted: a late answer to a request that is not open any more says nothing of the push, which may have been retried.
 local i, refusal, acted = rest, nil, true
@@ -66,6 +67,12 @@ while i <= #ARGV do
             if reason then stop_early(p, w, dls .. text, reason, now, retention) end
             finish(p, w, now)
             refusal = nil
+        end
+    elseif op == 'resent' then
+        local p = ps .. id_text(channel)
+        if redis.call('EXISTS', p) == 1 then
+            redis.call('HINCRBY', p, 'retries', push)
+            redis.call('HINCRBY', p, 'duplicates', push)
         end
     elseif op == 'lapse' then
         lapse(name, channel)

@@ -50,15 +50,15 @@ local function settle_attempt(name, channel, queue, push, field, reason, kept)
     if kept == '2' then redis.call('HINCRBY', p, 'stale_tokens', 1) end
 end
 
--- Puts off the push for the channel until `due`.
+-- Puts off the push for the channel until `due`. duplicates: '' = nothing was sent, else '0' or '1'
 local function try_again(name, channel, queue, push, due, attempts, reason, duplicates)
     redis.call('HSET', name.h, channel, with_header(queue, tonumber(attempts), registrations_of(queue)))
     redis.call('ZADD', name.r, due, channel)
     local p = name.ps .. id_text(push)
     if redis.call('EXISTS', p) == 1 then
-        redis.call('HINCRBY', p, 'retries', 1)
+        if duplicates ~= '' then redis.call('HINCRBY', p, 'retries', 1) end
         if reason ~= '' then redis.call('HINCRBY', p, 'e:' .. reason, 1) end
-        if duplicates ~= '0' then redis.call('HINCRBY', p, 'duplicates', duplicates) end
+        if duplicates == '1' then redis.call('HINCRBY', p, 'duplicates', 1) end
     end
 end
 

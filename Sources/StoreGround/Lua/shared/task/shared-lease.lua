@@ -32,11 +32,11 @@ local function claim_lease(key, part, lease, owner, now, length, lapses)
 end
 
 -- Claims the free lease of a task and counts its lapses. A lease that was given back has no owner, so that is no lapse.
--- Returns the epoch, and 1 if more than `most` owners in a row failed, else 0.
-local function claim_task(key, part, lease, owner, now, length, most)
+-- Returns the epoch, and the lapses.
+local function claim_task(key, part, lease, owner, now, length)
     local lapses = tonumber(lease.lapses or 0)
     if lease.owner and lease.owner ~= '' then lapses = lapses + 1 end
-    return claim_lease(key, part, lease, owner, now, length, lapses), lapses > tonumber(most) and 1 or 0
+    return claim_lease(key, part, lease, owner, now, length, lapses), lapses
 end
 
 -- Prolongs a lease to `length` ms from now.
