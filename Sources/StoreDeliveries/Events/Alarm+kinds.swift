@@ -32,7 +32,7 @@ extension Alarm.Kind {
             + "an import changed.",
         ends: "It ends when no token is in quarantine.", runbook: "LamplighterPruneGuard",
         page: ("/console/quarantine", "Decide in Quarantine"),
-        life: .milliseconds(RegistryRecord.Span.activity.retention))
+        life: .milliseconds(RegistryRecord.Lifetime.activity.retention))
 
     /// Unusually many tokens were called dead by a 410. They are pruned.
     public static let manyUnregistered = Alarm.Kind(

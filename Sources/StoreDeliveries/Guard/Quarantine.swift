@@ -29,7 +29,7 @@ public struct QuarantineResult: Sendable, Hashable {
 /// discards (prunes) them, when their channel registers another token, or when the mark expires.
 public struct Quarantine: Sendable {
     /// How long marks live after the latest one of their name: as long as the registry keeps an unrenewed token.
-    package static func life(_ place: TokenPlace) -> Duration { .milliseconds(place.span.retention) }
+    package static func life(_ place: TokenPlace) -> Duration { .milliseconds(place.lifetime.retention) }
     public typealias MarkedChannel = (channel: [UInt8], mark: QuarantineMark)
     /// Marks read in one round trip.
     private static let batch = 1_000
@@ -64,7 +64,8 @@ public struct Quarantine: Sendable {
         if marks.isEmpty { return }
         let key = keys.quarantine(keys.tag(app, starts))
         try await redis.run([
-            RedisCommand("HSET", key, Self.arguments(marks)), RedisCommand("PEXPIRE", key, .int(starts.span.retention)),
+            RedisCommand("HSET", key, Self.arguments(marks)),
+            RedisCommand("PEXPIRE", key, .int(starts.lifetime.retention)),
         ])
     }
 

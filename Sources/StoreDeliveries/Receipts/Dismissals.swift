@@ -25,7 +25,7 @@ struct Dismissals {
             let fields = (byName[name] ?? []).flatMap { [Self.field(name, $0.channel), .int(now)] }
             commands += [
                 RedisCommand("HSET", key, fields),
-                RedisCommand("PEXPIRE", key, .int(RegistryRecord.Span.activity.retention)),
+                RedisCommand("PEXPIRE", key, .int(RegistryRecord.Lifetime.activity.retention)),
             ]
         }
         if !commands.isEmpty { try await redis.run(commands) }

@@ -63,7 +63,7 @@ extension Tokens {
     public func readByBegin(_ claim: Claim) throws(StoreError) -> (page: TokenPage, counts: BlockCounts)? {
         guard let tokens = claim.tokens, !tokens.isNil else { return nil }
         var page = TokenPage(reservingEntries: tokens.count / 2, bytes: tokens.count * 50)
-        try collect(tokens, filter: nil, now: clock(), span: .activity, into: &page)
+        try collect(tokens, filter: nil, now: clock(), lifetime: .activity, into: &page)
         return (page, BlockCounts())
     }
 }

@@ -21,7 +21,7 @@ public struct OtherEnvironment: Sendable {
         let key = keys.otherEnvironment(keys.tag(app, place))
         let fields = found.flatMap { [RedisArgument.bytes(page.channel($0)), .bytes(Self.hash(page.token($0)))] }
         try await redis.run([
-            RedisCommand("HSET", key, fields), RedisCommand("PEXPIRE", key, .int(place.span.retention)),
+            RedisCommand("HSET", key, fields), RedisCommand("PEXPIRE", key, .int(place.lifetime.retention)),
         ])
     }
 

@@ -5,7 +5,7 @@ package struct PlaceKeys: Sendable {
     package let key: RegistryMemory.Key
     package let tag: String
 
-    package var span: RegistryRecord.Span { key.tokens.span }
+    package var lifetime: RegistryRecord.Lifetime { key.tokens.lifetime }
 
     /// Whether the place is a large name, if it has so many buckets.
     package func isLarge(_ count: BucketCount) -> Bool {

@@ -47,15 +47,15 @@ package enum RegistryRecord {
     /// 2020-01-01 in epoch milliseconds; five bytes reach to 2054.
     package static let epoch = ScriptNumbers.recordEpoch
     /// How long a registration counts, and how long its key is kept. Milliseconds.
-    package struct Span: Sendable, Hashable {
+    package struct Lifetime: Sendable, Hashable {
         /// Counted from the activity's start.
-        package var life: Int64
+        package var length: Int64
         /// How long a bucket is kept after its last change, and a tombstone: longer than registrations that it refuses.
         package var retention: Int64
         /// Apple ends an activity after 8 h. A quarter of an hour more, because clocks differ.
-        package static let activity = Span(life: ScriptNumbers.activityLife, retention: 13 * 3_600_000)
+        package static let activity = Lifetime(length: ScriptNumbers.activityLife, retention: 13 * 3_600_000)
         /// A start token has no end of its own. If its app was not opened for a year, the user expects no card.
-        static let startToken = Span(life: 365 * 86_400_000, retention: 366 * 86_400_000)
+        static let startToken = Lifetime(length: 365 * 86_400_000, retention: 366 * 86_400_000)
     }
 
     /// How long a follower is kept whose platform ends no card, from its registration on. Milliseconds: three days.
@@ -65,9 +65,12 @@ package enum RegistryRecord {
 
     /// The registration with its time of arrival, if its own time is so old that its card would be over: the device's
     /// clock may be slow. The time from the card's start to the registration stays. Nil: its own time can be used.
-    package static func withTimeOfArrival(_ registration: Registration, now: Int64, _ span: Span) -> Registration? {
+    package static func withTimeOfArrival(
+        _ registration: Registration, now: Int64, _ lifetime: Lifetime
+    ) -> Registration? {
         let startedAt = registration.startedAt ?? registration.registeredAt
-        guard span == .activity, max(registration.registeredAt, startedAt) < now - span.life else { return nil }
+        guard lifetime == .activity, max(registration.registeredAt, startedAt) < now - lifetime.length
+        else { return nil }
         var registration = registration
         registration.startedAt = now - (registration.registeredAt - startedAt)
         registration.registeredAt = now
@@ -78,17 +81,19 @@ package enum RegistryRecord {
     package typealias Encoded = (value: [UInt8], registeredAt: Int64, startedAt: Int64, retention: Int64)
 
     /// - Returns: nil if the activity's life is over.
-    package static func encode(_ registration: Registration, now: Int64, _ span: Span = .activity) -> Encoded? {
+    package static func encode(_ registration: Registration, now: Int64, _ lifetime: Lifetime = .activity) -> Encoded? {
         let registeredAt = min(registration.registeredAt, now)
         var start = registration.startedAt ?? registeredAt
         // No platform but APNs ends a card, and apps tell of it once. So the record is like the record of a card that
         // starts later.
-        if span == .activity, registration.token.platform.hasOneAddress { start = registeredAt + longLife - span.life }
+        if lifetime == .activity, registration.token.platform.hasOneAddress {
+            start = registeredAt + longLife - lifetime.length
+        }
         let (age, overflow) = registeredAt.subtractingReportingOverflow(min(start, now + Registration.mostAhead))
         let units = overflow ? 0xFF : max(0, min(age / ageUnit, 0xFF))
         let ahead = overflow ? 0 : max(0, min(-age / ageUnit, 0xFFFF))
         let startedAt = registeredAt + (ahead - units) * ageUnit
-        guard stamp(registeredAt) + (ahead - units) * ageUnit + span.life >= stamp(now) else { return nil }
+        guard stamp(registeredAt) + (ahead - units) * ageUnit + lifetime.length >= stamp(now) else { return nil }
         var value: [UInt8] = []
         value.reserveCapacity(headerLength + aheadLength + registration.token.bytes.count)
         value.append(
@@ -102,7 +107,7 @@ package enum RegistryRecord {
             value.append(UInt8(truncatingIfNeeded: ahead))
         }
         value.append(contentsOf: registration.token.bytes)
-        return (value, registeredAt, startedAt, span.retention + max(0, startedAt - now))
+        return (value, registeredAt, startedAt, lifetime.retention + max(0, startedAt - now))
     }
 
     package static func encode(_ removal: Untrack, now: Int64) -> [UInt8] {
@@ -151,11 +156,11 @@ package enum RegistryRecord {
         return action.time
     }
 
-    package static func read(_ value: ArraySlice<UInt8>, now: Int64, _ span: Span = .activity) -> Reading {
-        value.withUnsafeBytes { read($0, now: now, span) }
+    package static func read(_ value: ArraySlice<UInt8>, now: Int64, _ lifetime: Lifetime = .activity) -> Reading {
+        value.withUnsafeBytes { read($0, now: now, lifetime) }
     }
 
-    package static func read(_ bytes: UnsafeRawBufferPointer, now: Int64, _ span: Span) -> Reading {
+    package static func read(_ bytes: UnsafeRawBufferPointer, now: Int64, _ lifetime: Lifetime) -> Reading {
         guard bytes.count > headerLength, bytes[0] & version == 0 else { return .malformed }
         if bytes[0] & tombstone != 0 { return .absent }
         let isAhead = bytes[0] & ahead != 0
@@ -165,7 +170,7 @@ package enum RegistryRecord {
         let high = Int64(bytes[1]) << 32 | Int64(bytes[2]) << 24 | Int64(bytes[3]) << 16
         let registeredAt = epoch + (high | Int64(bytes[4]) << 8 | Int64(bytes[5]))
         let age = isAhead ? -(Int64(bytes[offset - 2]) << 8 | Int64(bytes[offset - 1])) : Int64(bytes[6])
-        guard registeredAt - age * ageUnit + span.life >= now else { return .absent }
+        guard registeredAt - age * ageUnit + lifetime.length >= now else { return .absent }
         return .live(
             tokenOffset: offset, registeredAt: registeredAt, isInfrequent: bytes[0] & frequentPushesOff != 0,
             minutes: Int32(age * ageUnit / 60_000), platform: Platform(code: bytes[0] >> platformShift))
@@ -173,7 +178,7 @@ package enum RegistryRecord {
 }
 
 extension TokenPlace {
-    package var span: RegistryRecord.Span { isForStartTokens ? .startToken : .activity }
+    package var lifetime: RegistryRecord.Lifetime { isForStartTokens ? .startToken : .activity }
 }
 
 public struct Untrack: Sendable, Hashable {

@@ -135,7 +135,7 @@ package struct Buckets: Sendable {
             Lua.registrySize, keys: ["b": keys.root(place.tag)],
             [
                 "newCount": .string(count.stored), "hashKey": .bytes(key.bytes), "number": .int(number),
-                "modulus": .int(2 << count.level), "life": .int(place.span.retention),
+                "modulus": .int(2 << count.level), "life": .int(place.lifetime.retention),
             ])
         guard try reply.isOne() else { return }
         memory.remember(place.key, count)
@@ -172,7 +172,7 @@ package struct Buckets: Sendable {
                     "knownCount": .string(count.stored), "newCount": .string(grown.stored),
                     "dstIndex": .int(count.buckets), "modulus": .int(2 << count.level), "hashKey": .bytes(key.bytes),
                     "threshold": .int(Self.threshold), "now": .int(RegistryRecord.stamp(clock())),
-                    "life": .int(place.span.life), "kept": .int(place.span.retention),
+                    "life": .int(place.lifetime.length), "kept": .int(place.lifetime.retention),
                 ])
             if try isRefused(reply, in: place) {
                 // Another writer has added the bucket meanwhile.

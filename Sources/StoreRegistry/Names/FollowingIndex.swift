@@ -63,7 +63,7 @@ public struct FollowingIndex: Sendable {
     package func note(_ app: AppKey, _ channel: [UInt8], _ tokens: TokenPlace) async throws(StoreError) {
         let place = keys.place(app, tokens)
         let hash = try await buckets.hashKey().hash(channel)
-        try await redis.run([notes(place, now: buckets.clock())(channel, hash, place.span.retention)])
+        try await redis.run([notes(place, now: buckets.clock())(channel, hash, place.lifetime.retention)])
     }
 
     /// The places at which a channel may have a token, with the places whose note is set aside.

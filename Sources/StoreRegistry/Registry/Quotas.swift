@@ -128,7 +128,7 @@ package struct Quotas: Sendable {
 
     /// The command that estimates how many followers an app's names have together. 0 if they have no limit.
     package func followers(_ app: AppKey, now: Int64) -> RedisCommand {
-        let life = RegistryRecord.Span.activity.retention
+        let life = RegistryRecord.Lifetime.activity.retention
         return RedisCommand("PFCOUNT", sketches(.followers, app, life: life, now: now).map { .key($0) })
     }
 
@@ -227,7 +227,7 @@ extension Registry {
         func admitting<Result>(
             _ quota: Quota, _ ids: Int, _ body: () async throws(StoreError) -> Result
         ) async throws(StoreError) -> Result {
-            try await quotas.admitting(quota, app, ids, life: place.span.retention, redis, now: now, body)
+            try await quotas.admitting(quota, app, ids, life: place.lifetime.retention, redis, now: now, body)
         }
         var names = 0
         if case .activity = place.key.tokens, buckets.memory.needsListing(place.key, now: now) { names = 1 }
@@ -243,7 +243,7 @@ extension Registry {
     private func requireRoom(_ place: PlaceKeys, _ channels: [[UInt8]]) async throws(StoreError) {
         let (app, quota, now) = (place.key.app, place.quota, clock())
         if quotas.isFull(quota, app) {
-            let measure = quotas.count(quota, app, [], life: place.span.retention, now: now)
+            let measure = quotas.count(quota, app, [], life: place.lifetime.retention, now: now)
             if measure.measures { quotas.note(quota, app, measure, try await redis.replies(measure.commands)[...]) }
             if quotas.isFull(quota, app), try await tokens.lookup(place, channels).entries.contains(nil) {
                 throw .quotaReached(quota, limit: quotas.limit(quota))
@@ -266,7 +266,7 @@ extension Registry {
         guard quotas.limit(quota) > 0 else { return (quota, Quotas.Count()) }
         let name = Array(place.key.tokens.stored.utf8) + [0]
         let ids = channels.map { RedisArgument.bytes(name + $0) }
-        return (quota, quotas.count(quota, place.key.app, ids, life: place.span.retention, now: clock()))
+        return (quota, quotas.count(quota, place.key.app, ids, life: place.lifetime.retention, now: clock()))
     }
 }
 

@@ -51,7 +51,7 @@ extension Registry {
         _ slice: ArraySlice<(index: Int, bucket: Int)>, of entries: [EncodedRegistration], in place: PlaceKeys,
         _ count: BucketCount
     ) -> RedisCommand {
-        let (tag, life) = (place.tag, place.span.retention)
+        let (tag, life) = (place.tag, place.lifetime.retention)
         return RedisCommand(
             Lua.registryJoin,
             keys: [

@@ -46,8 +46,8 @@ extension Registry {
         let key = try await buckets.hashKey()
         // A registration that is past its life has no record and stays stale.
         let entries = registrations.enumerated().compactMap { position, registration -> EncodedRegistration? in
-            let atArrival = RegistryRecord.withTimeOfArrival(registration, now: now, place.span)
-            let record = RegistryRecord.encode(atArrival ?? registration, now: now, place.span)
+            let atArrival = RegistryRecord.withTimeOfArrival(registration, now: now, place.lifetime)
+            let record = RegistryRecord.encode(atArrival ?? registration, now: now, place.lifetime)
             let channel = registration.channel.stored
             return record.map {
                 EncodedRegistration(

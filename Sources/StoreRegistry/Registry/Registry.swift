@@ -62,7 +62,7 @@ public struct Registry: Sendable {
                         "knownCount": count, "channel": .bytes(channels[index]),
                         "stone": .bytes(RegistryRecord.encode(untracks[index], now: now)),
                         "latest": buckets.latest(now),
-                        "life": .int(place.span.retention), "threshold": .int(Buckets.threshold),
+                        "life": .int(place.lifetime.retention), "threshold": .int(Buckets.threshold),
                     ])
             }
         }

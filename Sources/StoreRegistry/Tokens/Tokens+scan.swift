@@ -74,7 +74,7 @@ extension Tokens {
             let (step, replies) = try await read(
                 place, position..<end, tokens: limit - before, density: density, and: marks
             ) { bucket, filter throws(StoreError) in
-                try collect(bucket, filter: filter, now: now, span: place.span, into: &page)
+                try collect(bucket, filter: filter, now: now, lifetime: place.lifetime, into: &page)
             }
             try counts.add(replies, isFirst: position == first)
             density = Double(page.count - before) / Double(max(step.buckets.count, 1))
@@ -112,7 +112,8 @@ extension Tokens {
 
     /// Adds the live tokens of a whole bucket, of these positions, to a page. Malformed records are counted.
     package func collect(
-        _ reply: Reply, filter: PositionFilter?, now: Int64, span: RegistryRecord.Span, into page: inout TokenPage
+        _ reply: Reply, filter: PositionFilter?, now: Int64, lifetime: RegistryRecord.Lifetime,
+        into page: inout TokenPage
     ) throws(StoreError) {
         var malformed = 0
         try reply.forEachPair { channel, value in
@@ -122,7 +123,7 @@ extension Tokens {
                 malformed += 1
                 return
             }
-            switch RegistryRecord.read(value, now: now, span) {
+            switch RegistryRecord.read(value, now: now, lifetime) {
             case .absent: return
             case .malformed: malformed += 1
             case .live(let tokenOffset, let registeredAt, let isInfrequent, let minutes, let platform):

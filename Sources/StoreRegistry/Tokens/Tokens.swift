@@ -57,7 +57,7 @@ public struct Tokens: Sendable {
             var removals = [Int64?](repeating: nil, count: channels.count)
             for ((_, indices), reply) in zip(byBucket, replies.dropFirst(more.count)) {
                 for (index, value) in try Self.values(reply, of: indices, channels) {
-                    let reading = RegistryRecord.read(value, now: now, place.span)
+                    let reading = RegistryRecord.read(value, now: now, place.lifetime)
                     guard
                         case .live(let offset, let registeredAt, let isInfrequent, let minutes, let platform) = reading
                     else {

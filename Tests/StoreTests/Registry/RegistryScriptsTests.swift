@@ -134,8 +134,8 @@ import Testing
                     Lua.registrySplit, keys: ["b": root, "full": root, "src": root, "dst": second],
                     [
                         "knownCount": "1", "newCount": "2:f", "dstIndex": 1, "modulus": 2, "hashKey": .bytes(key.bytes),
-                        "threshold": 128, "now": .int(now), "life": .int(RegistryRecord.Span.activity.life),
-                        "kept": .int(RegistryRecord.Span.activity.retention),
+                        "threshold": 128, "now": .int(now), "life": .int(RegistryRecord.Lifetime.activity.length),
+                        "kept": .int(RegistryRecord.Lifetime.activity.retention),
                     ])
                 return try await fixture.redis.send(call).integer()
             }

@@ -19,16 +19,16 @@ extension Registry {
                 counts.unreadable += 1
                 continue
             }
-            switch RegistryRecord.restorable(value, now: now, place.span) {
+            switch RegistryRecord.restorable(value, now: now, place.lifetime) {
             case .malformed: counts.unreadable += 1
             case .over: counts.expired += 1
             case .tombstone:
                 channels.append(channel)
                 values.append(value)
-                lives.append(place.span.retention)
+                lives.append(place.lifetime.retention)
                 areRegistrations.append(false)
             case .registration(let startedAt):
-                let life = place.span.retention + max(0, startedAt - now)
+                let life = place.lifetime.retention + max(0, startedAt - now)
                 channels.append(channel)
                 values.append(value)
                 lives.append(life)
@@ -92,7 +92,7 @@ extension RegistryRecord {
     }
 
     /// The present meaning of a record of a backup.
-    static func restorable(_ value: [UInt8], now: Int64, _ span: Span) -> Restorable {
+    static func restorable(_ value: [UInt8], now: Int64, _ lifetime: Lifetime) -> Restorable {
         guard let action = action(of: value[...]) else { return .malformed }
         if action.isTombstone {
             // Behind the fixed part removals of other activities may follow.
@@ -101,9 +101,9 @@ extension RegistryRecord {
             guard value.count >= fixed, value.count <= most, (value.count - fixed).isMultiple(of: removalLength) else {
                 return .malformed
             }
-            return action.time + span.retention > now ? .tombstone : .over
+            return action.time + lifetime.retention > now ? .tombstone : .over
         }
-        return switch read(value[...], now: now, span) {
+        return switch read(value[...], now: now, lifetime) {
         case .live(_, let registeredAt, _, let minutes, _):
             .registration(startedAt: registeredAt - Int64(minutes) * 60_000)
         case .absent: .over

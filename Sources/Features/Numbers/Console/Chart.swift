@@ -1,7 +1,7 @@
 import Answers
 import LiveActivity
 
-/// Sums of equal spans of time, as bars and as rows of a table, beside the sums of a week before.
+/// Sums of equal periods of time, as bars and as rows of a table, beside the sums of a week before.
 struct Chart {
     struct Sum {
         var pushes = 0
@@ -67,12 +67,12 @@ struct Chart {
     private static let height = 100.0
     private let first: Int64
     private let step: Int64
-    /// Nothing is known of spans that begin before.
+    /// Nothing is known of periods that begin before.
     private let since: Int64
-    /// The present, at which a span may not be over.
+    /// The present, at which a period may not be over.
     private let now: Int64
     private let label: (Int64) -> String
-    /// The page with the pushes of the span that begins then.
+    /// The page with the pushes of the period that begins then.
     var link: (Int64) -> String? = { _ in nil }
     private var sums: [Sum]
     private var before: [Sum]
@@ -92,7 +92,7 @@ struct Chart {
         (sums[place].devices, sums[place].followers) = (sum.devices, sum.followers)
     }
 
-    /// - Parameter time: of the span beside which it is drawn
+    /// - Parameter time: of the period beside which it is drawn
     mutating func addBefore(_ sum: Sum, at time: Int64) {
         guard let place = place(time) else { return }
         before[place] += sum
@@ -106,22 +106,22 @@ struct Chart {
 
     var total: Sum { sums.reduce(into: Sum()) { $0 += $1 } }
     static let week: Int64 = 7 * 86_400_000
-    /// The spans that are over and that are known of a week before too, added up for both weeks. Others would show a
+    /// The periods that are over and that are known of a week before too, added up for both weeks. Others would show a
     /// fall of an hour that has just begun, and a rise over hours that are no longer kept. Nil: no push is known of a
     /// week before.
     var compared: (now: Sum, before: Sum)? {
-        let spans = sums.indices.filter { begin($0) - Self.week >= since && begin($0) + step <= now }
-        let total = spans.reduce(into: Sum()) { $0 += before[$1] }
-        return total.pushes > 0 ? (spans.reduce(into: Sum()) { $0 += sums[$1] }, total) : nil
+        let periods = sums.indices.filter { begin($0) - Self.week >= since && begin($0) + step <= now }
+        let total = periods.reduce(into: Sum()) { $0 += before[$1] }
+        return total.pushes > 0 ? (periods.reduce(into: Sum()) { $0 += sums[$1] }, total) : nil
     }
     var hasUnknown: Bool { sums.indices.contains(where: isUnknown) }
 
     private func begin(_ index: Int) -> Int64 { first + Int64(index) * step }
     private func name(_ index: Int) -> String { label(begin(index)) }
-    /// The first span may have been counted in part.
+    /// The first period may have been counted in part.
     private func isUnknown(_ index: Int) -> Bool { sums[index].pushes == 0 && begin(index) < since }
 
-    /// The deliveries of each span, and how many failed.
+    /// The deliveries of each period, and how many failed.
     var deliveries: Values {
         drawing("Deliveries", \.outcomes.targets) { sum in
             let (delivered, failed) = (sum.outcomes.delivered, sum.outcomes.failed)
@@ -143,9 +143,9 @@ struct Chart {
         }
     }
 
-    /// Nil if no span knows its devices.
+    /// Nil if no period knows its devices.
     var devices: Values? { estimates("Devices at least once", "devices", \.deviceCount) }
-    /// Nil if no span knows them.
+    /// Nil if no period knows them.
     var followers: Values? { estimates("Followers of all names", "followers", \.followerCount) }
 
     /// Nil if no following began or ended.
@@ -222,7 +222,7 @@ struct Chart {
         return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100)"
     }
 
-    /// The newest first. Spans without a push are left out.
+    /// The newest first. Periods without a push are left out.
     var rows: [Values] {
         sums.indices.reversed().compactMap { index in
             guard sums[index].pushes > 0 else { return nil }

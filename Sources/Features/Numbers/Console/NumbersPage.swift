@@ -58,7 +58,7 @@ enum NumbersPage {
             (self.first, count) = (first * step, Int(last - first + 1))
         }
 
-        /// The parameters of the API for these spans, or for the same ones so much earlier.
+        /// The parameters of the API for these periods, or for the same ones so much earlier.
         func query(by group: String? = nil, earlier: Int64 = 0) -> KeyValuePairs<String, String?> {
             [
                 "by": group ?? (isByHour ? "hour" : "day"), "name": name, "event": event,
@@ -71,7 +71,7 @@ enum NumbersPage {
             "/console/numbers" + Form.query(["by": group, "name": name, "event": event])
         }
 
-        /// The sums of these spans beside the ones a week earlier.
+        /// The sums of these periods beside the ones a week earlier.
         func chart(_ visit: Visit) async throws -> (chart: Chart, since: String, devices: Int?) {
             let found: SumsAnswer = try await visit.get("/api/sums", query: Form.query(query()))
             let week = Chart.week

@@ -21,44 +21,44 @@ struct SumsCalls: CallGroup {
         if let name { try call.check(name) }
         let asked = try call.words("event", ActivityEvent.allCases.map(\.rawValue), ActivityEvent.init(rawValue:))
         let events = asked.isEmpty ? Set(ActivityEvent.allCases) : asked
-        let (app, span) = (call.app.key, by == "hour" ? Sums.Span.hour : .day)
-        let spans = try range(call, span, isOfDays: by == "name")
+        let (app, period) = (call.app.key, by == "hour" ? Sums.Period.hour : .day)
+        let periods = try range(call, period, isOfDays: by == "name")
         // A credential for some names has the sums of these names alone, as far as they are kept.
         let isOfNames = name == nil && (by == "name" || call.namePrefix != nil)
-        if isOfNames, spans.count > Self.mostDaysOfNames * Sums.Span.day.length / span.length {
+        if isOfNames, periods.count > Self.mostDaysOfNames * Sums.Period.day.length / period.length {
             throw APIError.parameter(
                 "from", "must be \(Self.mostDaysOfNames) days before to at most, for sums of names")
         }
         try await store.freshen(app)
-        let view = try await store.read(app, by: span, spans, isOfNames ? .names(call.namePrefix) : .whole(name))
+        let view = try await store.read(app, by: period, periods, isOfNames ? .names(call.namePrefix) : .whole(name))
         let isWhole = name == nil && !isOfNames && events.count == ActivityEvent.allCases.count
         let rows =
             by == "name"
             ? Self.names(view.total.sums.filter { events.contains($0.key.event) })
-            : Set(view.spans.keys).union(isWhole ? view.ofApp : []).sorted(by: >).compactMap { number in
+            : Set(view.periods.keys).union(isWhole ? view.ofApp : []).sorted(by: >).compactMap { number in
                 SumAnswer(
-                    (view.spans[number]?.sums ?? [:]).filter { events.contains($0.key.event) }.values,
-                    at: number * span.length, devices: isWhole ? view.devices[number] : nil,
+                    (view.periods[number]?.sums ?? [:]).filter { events.contains($0.key.event) }.values,
+                    at: number * period.length, devices: isWhole ? view.devices[number] : nil,
                     followers: isWhole ? view.followers[number] : nil,
                     isWhole ? view.followings[number] ?? Followings() : nil)
             }
         return Answer(
             200,
             SumsAnswer(
-                by: by, from: TimeText.text(spans.lowerBound * span.length),
-                to: TimeText.text((spans.upperBound + 1) * span.length), since: TimeText.text(view.since),
+                by: by, from: TimeText.text(periods.lowerBound * period.length),
+                to: TimeText.text((periods.upperBound + 1) * period.length), since: TimeText.text(view.since),
                 devices: isWhole ? view.allDevices : nil, sums: rows))
     }
 
-    /// The spans that the query asks for: the last 14 days or 48 hours, or for names the last seven days.
-    private func range(_ call: Call, _ span: Sums.Span, isOfDays: Bool) throws(APIError) -> ClosedRange<Int64> {
+    /// The periods that the query asks for: the last 14 days or 48 hours, or for names the last seven days.
+    private func range(_ call: Call, _ period: Sums.Period, isOfDays: Bool) throws(APIError) -> ClosedRange<Int64> {
         let now = store.now()
-        let newest = now / span.length
-        let to = try call.time("to").map { max(0, $0 - 1) / span.length } ?? newest
-        let count: Int64 = span == .hour ? 48 : isOfDays ? 7 : 14
-        let from = try call.time("from").map { max(0, $0) / span.length } ?? to - count + 1
+        let newest = now / period.length
+        let to = try call.time("to").map { max(0, $0 - 1) / period.length } ?? newest
+        let count: Int64 = period == .hour ? 48 : isOfDays ? 7 : 14
+        let from = try call.time("from").map { max(0, $0) / period.length } ?? to - count + 1
         guard from <= to else { throw APIError.parameter("from", "must be before to") }
-        let oldest = (now - span.life) / span.length
+        let oldest = (now - period.life) / period.length
         return max(from, oldest)...max(from, oldest, min(to, newest))
     }
 
@@ -74,7 +74,7 @@ struct SumsCalls: CallGroup {
 }
 
 extension SumsView {
-    /// The spans of which something is known that no push tells.
+    /// The periods of which something is known that no push tells.
     fileprivate var ofApp: Set<Int64> { Set(followers.keys).union(followings.keys) }
 }
 

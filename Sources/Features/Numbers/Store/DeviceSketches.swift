@@ -33,7 +33,7 @@ public final class DeviceSketches: Sendable {
 
     /// Adds the devices of a page that got a push. It does not wait for Redis.
     public func add(_ app: AppKey, _ page: TokenPage, _ reached: [Int]) {
-        let hour = time.now() / Sums.Span.hour.length
+        let hour = time.now() / Sums.Period.hour.length
         let isFirst = images.withLock { images in
             // Taken out, so that nothing is copied.
             var image = images.removeValue(forKey: app) ?? Image(hour: hour)
@@ -55,11 +55,12 @@ public final class DeviceSketches: Sendable {
         let isFull = images.withLock { $0[app]?.waiting.values.contains { $0.count >= Self.most } ?? false }
         if !isFull { try? await Task.sleep(for: Self.wait) }
         while let (hour, devices) = take(app) {
-            let key = keys.deviceSketch(app, hour * Sums.Span.hour.length / Sums.Span.day.length)
+            let key = keys.deviceSketch(app, hour * Sums.Period.hour.length / Sums.Period.day.length)
             do {
                 for part in devices.parts(of: 10_000) {
                     try await redis.run([
-                        RedisCommand("PFADD", key, Array(part)), RedisCommand("PEXPIRE", key, .int(Sums.Span.day.life)),
+                        RedisCommand("PFADD", key, Array(part)),
+                        RedisCommand("PEXPIRE", key, .int(Sums.Period.day.life)),
                     ])
                 }
             } catch {

@@ -24,7 +24,7 @@ final class FollowingCounts: Sendable {
 
     /// Adds followings. It does not wait for Redis.
     func add(_ app: AppKey, began: Int, ended: Int) {
-        let key = Key(app: app, hour: time.now() / Sums.Span.hour.length)
+        let key = Key(app: app, hour: time.now() / Sums.Period.hour.length)
         let isFirst = counts.withLock { counts in
             let isFirst = counts[key] == nil
             counts[key, default: Followings()] += Followings(began: began, ended: ended)
@@ -36,12 +36,12 @@ final class FollowingCounts: Sendable {
     private func send(_ key: Key) async {
         try? await Task.sleep(for: Self.wait)
         guard let found = counts.withLock({ $0.removeValue(forKey: key) }) else { return }
-        let day = keys.dayFollowers(key.app, key.hour * Sums.Span.hour.length / Sums.Span.day.length)
+        let day = keys.dayFollowers(key.app, key.hour * Sums.Period.hour.length / Sums.Period.day.length)
         let commands = [("began", found.began), ("ended", found.ended)].compactMap { word, count in
             count > 0 ? RedisCommand("HINCRBY", day, .string("\(key.hour) \(word)"), .int(count)) : nil
         }
         // If Redis does not answer, the counts of this second are lost: a repetition might count them twice.
-        _ = try? await redis.run(commands + [RedisCommand("PEXPIRE", day, .int(Sums.Span.day.life))])
+        _ = try? await redis.run(commands + [RedisCommand("PEXPIRE", day, .int(Sums.Period.day.life))])
     }
 }
 

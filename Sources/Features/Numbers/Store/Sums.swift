@@ -21,7 +21,7 @@ extension Store {
 ///   however many workers there are and whenever one dies.
 /// - A push that may still change is watched. When it has changed, the same script corrects hour and day.
 public struct Sums: Sendable {
-    public enum Span: Sendable, Hashable {
+    public enum Period: Sendable, Hashable {
         case hour, day
 
         /// Milliseconds.
@@ -34,7 +34,7 @@ public struct Sums: Sendable {
     enum Step: Sendable, Hashable { case begun, counted, written, corrected, drafted }
 
     /// An hour is closed so long after its begin, ms. No push is removed before it is 25 hours old.
-    static let closedAfter: Int64 = 24 * Span.hour.length
+    static let closedAfter: Int64 = 24 * Period.hour.length
     /// Pushes of an hour that are watched at most.
     static let mostWatched = 1_000
     /// Fields and values of one command of a script. Lua passes no more than some thousand.
@@ -90,7 +90,7 @@ public struct Sums: Sendable {
         for (hour, _) in try await dueDrafts(app) where !isStopping() {
             _ = try await lease(app, owner)
             try await draft(app, hour: hour)
-            if hour == time.now() / Span.hour.length { try await noteFollowers(app, hour: hour) }
+            if hour == time.now() / Period.hour.length { try await noteFollowers(app, hour: hour) }
         }
         _ = try await lease(app, owner, .zero)
     }
@@ -106,22 +106,22 @@ public struct Sums: Sendable {
     func closeHour(_ app: AppKey) async throws(StoreError) -> Bool {
         let now = time.now()
         var progress = try await progress(app)
-        let kept = (now - keys.retention) / Span.hour.length + 1
+        let kept = (now - keys.retention) / Period.hour.length + 1
         // The pushes of the hours between are gone: nobody added them up in time.
         let begins = progress.next.map { $0 < kept } ?? true
         if begins { progress.next = kept }
-        guard let hour = progress.next, now >= hour * Span.hour.length + Self.closedAfter else {
+        guard let hour = progress.next, now >= hour * Period.hour.length + Self.closedAfter else {
             if begins { _ = try await change(app, progress, begins: kept) }
             return false
         }
         try reached(.begun)
         guard var counted = try await count(app, hour: hour, closedAt: now) else { return false }
         counted.table.keepNames(SumTable.mostNames)
-        let day = hour * Span.hour.length / Span.day.length
+        let day = hour * Period.hour.length / Period.day.length
         let before = SumTable(try await redis.hash(keys.daySums(app, day)))
         var sums = before
         sums.add(counted.table)
-        let isLast = (hour + 1) * Span.hour.length % Span.day.length == 0
+        let isLast = (hour + 1) * Period.hour.length % Period.day.length == 0
         sums.keepNames(isLast ? SumTable.mostNames : SumTable.mostNamesOfOpenDay)
         try reached(.counted)
         // If another caller was first, the next step finds what it did.
@@ -142,7 +142,7 @@ public struct Sums: Sendable {
         hour: [(String, String)] = [], day: [(String, String)] = [], watched: [(String, String)] = []
     ) async throws(StoreError) -> Bool {
         let number = closes ?? corrects ?? 0
-        let dayNumber = number * Span.hour.length / Span.day.length
+        let dayNumber = number * Period.hour.length / Period.day.length
         return try await redis.run(
             Lua.sumsChange,
             keys: [
@@ -152,7 +152,7 @@ public struct Sums: Sendable {
             [
                 "revision": .string("\(progress.revision)"), "begins": .string(begins.map { "\($0)" } ?? ""),
                 "closes": .string(closes.map { "\($0)" } ?? ""), "after": .string(closes.map { "\($0 + 1)" } ?? ""),
-                "hourLife": .int(Span.hour.life), "dayLife": .int(Span.day.life),
+                "hourLife": .int(Period.hour.life), "dayLife": .int(Period.day.life),
                 "hourFields": .int(hour.count), "dayFields": .int(day.count), "most": .int(Self.mostOfCommand),
             ],
             rest: (hour + day + watched).flatMap { [.string($0.0), .string($0.1)] }
@@ -166,11 +166,11 @@ public struct Sums: Sendable {
     /// more than a hundredth of its time.
     private func dueDrafts(_ app: AppKey) async throws(StoreError) -> [(hour: Int64, took: Int64)] {
         let now = time.now()
-        let newest = now / Span.hour.length
+        let newest = now / Period.hour.length
         guard let next = try await progress(app).next, next <= newest else { return [] }
         let hours = Array(stride(from: newest, through: max(next, newest - 30), by: -1))
         return try await drafts(app, hours).filter { hour, at, took in
-            let least: Int64 = hour >= newest - 1 ? 30_000 : Span.hour.length
+            let least: Int64 = hour >= newest - 1 ? 30_000 : Period.hour.length
             // After the clock was set back, a draft is from a time that lies ahead.
             return !(0..<max(least, 100 * took)).contains(now - at)
         }.map { ($0.hour, $0.took) }
@@ -198,23 +198,23 @@ public struct Sums: Sendable {
         let fields = counted.table.stored + [("at", "\(begin)"), ("took", "\(max(0, time.now() - begin))")]
         _ = try await redis.run(
             Lua.sumsDraft, keys: ["state": keys.sumsState(app), "hour": keys.hourSums(app, hour)],
-            ["number": .int(hour), "life": .int(Span.hour.life), "most": .int(Self.mostOfCommand)],
+            ["number": .int(hour), "life": .int(Period.hour.life), "most": .int(Self.mostOfCommand)],
             rest: fields.flatMap { [.string($0.0), .string($0.1)] })
     }
 
     /// Writes down how many followers the app has in this hour.
     private func noteFollowers(_ app: AppKey, hour: Int64) async throws(StoreError) {
         let count = try await redis.run(quotas.followers(app, now: time.now())).integer()
-        let key = keys.dayFollowers(app, hour * Span.hour.length / Span.day.length)
+        let key = keys.dayFollowers(app, hour * Period.hour.length / Period.day.length)
         try await redis.run([
-            RedisCommand("HSET", key, .int(hour), .int(count)), RedisCommand("PEXPIRE", key, .int(Span.day.life)),
+            RedisCommand("HSET", key, .int(hour), .int(count)), RedisCommand("PEXPIRE", key, .int(Period.day.life)),
         ])
     }
 
     /// Makes the drafts of the last two hours anew before somebody reads them, if that is quick.
     public func freshen(_ app: AppKey) async throws(StoreError) {
         let now = time.now()
-        let newest = now / Span.hour.length
+        let newest = now / Period.hour.length
         for (hour, at, took) in try await drafts(app, [newest, newest - 1])
         where took <= 200 && !(0..<2_000 + 20 * took).contains(now - at) {
             try await draft(app, hour: hour, most: Self.mostFreshened)
@@ -247,7 +247,7 @@ public struct Sums: Sendable {
         _ app: AppKey, hour: Int64, _ pushes: [(old: WatchedPush?, new: WatchedPush?, id: String)], now: Int64
     ) async throws(StoreError) {
         let progress = try await progress(app)
-        let day = hour * Span.hour.length / Span.day.length
+        let day = hour * Period.hour.length / Period.day.length
         let inHour = try await corrected(keys.hourSums(app, hour), pushes)
         let inDay = try await corrected(keys.daySums(app, day), pushes)
         _ = try await change(

@@ -39,9 +39,9 @@ import Testing
         #expect(last.count == 1 && last[0]["height"] == "50.00" && last[0]["x"] == "78.00")
     }
 
-    @Test func `a span of which nothing is known is hatched, one without a push is empty`() throws {
+    @Test func `a period of which nothing is known is hatched, one without a push is empty`() throws {
         let chart = chart(since: 1_050)
-        #expect(!chart.hasUnknown, "the first span has pushes all the same")
+        #expect(!chart.hasUnknown, "the first period has pushes all the same")
         let later = self.chart(since: 1_201)
         #expect(later.hasUnknown)
         let bars = try bars(later.pushes)
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: [3_600_000, 86_400_000] as [Int64])
-    func `weeks are compared by the spans that are over and known of both weeks`(step: Int64) throws {
+    func `weeks are compared by the periods that are over and known of both weeks`(step: Int64) throws {
         let begin = 10 * Chart.week
         var chart = Chart(
             from: begin, step: step, count: 4, since: begin - Chart.week + step, now: begin + 4 * step - 1
@@ -61,7 +61,7 @@ import Testing
             chart.addBefore(Chart.Sum(pushes: 2 * count), at: time)
         }
         let compared = try #require(chart.compared)
-        // The first span is not known of a week before, and the last one is not over.
+        // The first period is not known of a week before, and the last one is not over.
         #expect(compared.now.pushes == 110 && compared.before.pushes == 220 && chart.total.pushes == 1_111)
     }
 

@@ -24,7 +24,7 @@ import Testing
                     timestampOffset: 20, now: nowMilliseconds())
                 #expect(try await fixture.finished(id).delivered == 1)
             }
-            let day = fixture.store.time.now() / Sums.Span.day.length
+            let day = fixture.store.time.now() / Sums.Period.day.length
             var devices = 0
             // Both would be sent at once.
             try await eventually("the device is noted") {

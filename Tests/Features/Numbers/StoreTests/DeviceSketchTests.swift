@@ -46,7 +46,7 @@ import Testing
             worker.add(fixture.app, page(channels), [])
         }
         workers[1].add(fixture.app, page(channels), Array(150..<300))
-        let day = fixture.now / Sums.Span.day.length
+        let day = fixture.now / Sums.Period.day.length
         try await eventually("the devices are counted") {
             let view = try await fixture.store.sums.read(fixture.app, by: .day, day - 6...day, .whole(nil))
             return view.devices[day] == expected && view.allDevices == expected

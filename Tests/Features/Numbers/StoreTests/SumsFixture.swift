@@ -82,19 +82,19 @@ final class SumsFixture: Sendable {
     func work(owner: String = "worker-1") async throws { try await store.sums.work(app, owner: owner) }
 
     /// Pushes, targets and deliveries of all days, or of those of a name.
-    func total(_ name: String? = nil, by span: Sums.Span = .day) async throws -> [Int] {
-        let newest = now / span.length
+    func total(_ name: String? = nil, by period: Sums.Period = .day) async throws -> [Int] {
+        let newest = now / period.length
         let name = try name.map { try ActivityName($0) }
-        let view = try await store.sums.read(app, by: span, newest - 20 * 24...newest, .whole(name))
+        let view = try await store.sums.read(app, by: period, newest - 20 * 24...newest, .whole(name))
         let total = view.total.sums.values.reduce(into: SumCounts()) { $0 += $1 }
         return [total.pushes, total.outcomes.targets, total.outcomes.delivered]
     }
 
     /// Deliveries of each day that has pushes, the oldest first.
     func days() async throws -> [Int] {
-        let newest = now / Sums.Span.day.length
+        let newest = now / Sums.Period.day.length
         let view = try await store.sums.read(app, by: .day, newest - 30...newest, .whole(nil))
-        return view.spans.sorted { $0.key < $1.key }.map { _, table in
+        return view.periods.sorted { $0.key < $1.key }.map { _, table in
             table.sums.values.map(\.outcomes.delivered).reduce(0, +)
         }
     }

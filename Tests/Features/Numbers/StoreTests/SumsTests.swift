@@ -57,9 +57,9 @@ import Testing
         try await fixture.work()
         #expect(try await fixture.total() == [3, 30, 24])
         #expect(try await fixture.total("match-2", by: .hour) == [2, 20, 16])
-        let day = fixture.store.keys.daySums(fixture.app, SumsFixture.start / Sums.Span.day.length)
+        let day = fixture.store.keys.daySums(fixture.app, SumsFixture.start / Sums.Period.day.length)
         let left = try await fixture.store.redis.run("PTTL", day).integer()
-        #expect(Int64(left) > 399 * Sums.Span.day.length)
+        #expect(Int64(left) > 399 * Sums.Period.day.length)
     }
 
     /// Ends a run at its n-th step, as kill -9 does.
@@ -223,9 +223,9 @@ import Testing
         let progress = try await fixture.store.sums.progress(fixture.app)
         #expect(progress.since == fixture.hour - 7 * 24 + 1 && progress.next == fixture.hour - 23)
         let view = try await fixture.store.sums.read(
-            fixture.app, by: .day, fixture.now / Sums.Span.day.length - 3...fixture.now / Sums.Span.day.length,
+            fixture.app, by: .day, fixture.now / Sums.Period.day.length - 3...fixture.now / Sums.Period.day.length,
             .whole(nil))
-        #expect(view.since == (fixture.hour - 7 * 24 + 1) * Self.hour && view.spans.count == 1)
+        #expect(view.since == (fixture.hour - 7 * 24 + 1) * Self.hour && view.periods.count == 1)
     }
 
     @Test func `somebody who looks sees the pushes of this moment`() async throws {
@@ -249,7 +249,7 @@ import Testing
             try await fixture.work()
             fixture.now += 40 * 60_000
         }
-        let day = SumsFixture.start / Sums.Span.day.length
+        let day = SumsFixture.start / Sums.Period.day.length
         let days = try await fixture.store.sums.read(fixture.app, by: .day, day - 1...day, .whole(nil)).followers
         #expect(days.count == 1 && (290...310).contains(days[day] ?? 0), "\(days)")
         let hours = try await fixture.store.sums.read(
@@ -271,9 +271,9 @@ import Testing
                     parts.map { Registration(channel: $0, token: token, registeredAt: fixture.now) })
             }
         }
-        func found(_ span: Sums.Span) async throws -> [[Int]] {
-            let newest = fixture.now / span.length
-            let view = try await fixture.store.sums.read(app, by: span, newest - 1...newest, .whole(nil))
+        func found(_ period: Sums.Period) async throws -> [[Int]] {
+            let newest = fixture.now / period.length
+            let view = try await fixture.store.sums.read(app, by: period, newest - 1...newest, .whole(nil))
             return view.followings.sorted { $0.key < $1.key }.map { [$0.value.began, $0.value.ended] }
         }
         try await track(channels)
