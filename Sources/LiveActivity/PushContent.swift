@@ -9,13 +9,16 @@ public struct PlatformContent: Sendable, Hashable {
     public var staleDate: Int?
     /// The platform keeps one message of a key for a device. Nil: it keeps them all.
     public var collapseKey: String?
+    /// It also goes to devices whose user lets the app show no notification.
+    public var reachesSilent: Bool
 
     public init(
         type: String? = nil, contentState: RawJSON? = nil, dismissalDate: Int? = nil, staleDate: Int? = nil,
-        collapseKey: String? = nil
+        collapseKey: String? = nil, reachesSilent: Bool = false
     ) {
         (self.type, self.contentState) = (type, contentState)
         (self.dismissalDate, self.staleDate, self.collapseKey) = (dismissalDate, staleDate, collapseKey)
+        self.reachesSilent = reachesSilent
     }
 
     /// All of it is in the payload, as on APNs.
@@ -42,13 +45,13 @@ public struct PushContent: Sendable, Hashable {
     /// The platform of the part behind the payload. It is part of the stored format.
     private static let other = Platform.all.first(where: \.hasOwnContent)
 
-    /// The parts behind the payload: `1` if there is no other platform, type, dismissal date, stale date, collapse key,
-    /// content state.
+    /// The parts behind the payload: `1` if there is no other platform, type, dismissal date, stale date, `1` if it
+    /// reaches silent devices, collapse key, content state.
     public var stored: [UInt8] {
         guard let content = Self.other.flatMap({ contents[$0] }) else { return payload }
         let texts = [
             contents.count == 1 ? "1" : "", content.type ?? "", content.dismissalDate.map { "\($0)" } ?? "",
-            content.staleDate.map { "\($0)" } ?? "", content.collapseKey ?? "",
+            content.staleDate.map { "\($0)" } ?? "", content.reachesSilent ? "1" : "", content.collapseKey ?? "",
         ]
         let parts = texts.map { Array($0.utf8) } + [content.contentState?.bytes ?? []]
         return parts.reduce(into: payload) { $0 += [Self.separator] + $1 }
@@ -62,15 +65,15 @@ public struct PushContent: Sendable, Hashable {
             self.init(payload: Array(bytes))
             return
         }
-        let parts = bytes.split(separator: Self.separator, maxSplits: 6, omittingEmptySubsequences: false)
+        let parts = bytes.split(separator: Self.separator, maxSplits: 7, omittingEmptySubsequences: false)
             .map { Array($0) }
         self.init(payload: parts[0])
-        guard parts.count == 7, let other = Self.other else { return }
-        let texts = parts[1...5].map { $0.isEmpty ? nil : String(decoding: $0, as: UTF8.self) }
+        guard parts.count == 8, let other = Self.other else { return }
+        let texts = parts[1...6].map { $0.isEmpty ? nil : String(decoding: $0, as: UTF8.self) }
         if texts[0] == "1" { contents = [:] }
         contents[other] = PlatformContent(
-            type: texts[1], contentState: parts[6].isEmpty ? nil : RawJSON(checked: parts[6]),
+            type: texts[1], contentState: parts[7].isEmpty ? nil : RawJSON(checked: parts[7]),
             dismissalDate: texts[2].flatMap { Int($0) }, staleDate: texts[3].flatMap { Int($0) },
-            collapseKey: texts[4])
+            collapseKey: texts[5], reachesSilent: texts[4] == "1")
     }
 }

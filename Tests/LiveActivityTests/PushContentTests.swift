@@ -19,6 +19,7 @@ import Testing
         PlatformContent(
             type: "match", contentState: RawJSON(checked: #"{"a":"\u0000","b":"é"}"#), dismissalDate: 1_795_284_600),
         PlatformContent(contentState: RawJSON(checked: "{}"), staleDate: 1_795_284_900, collapseKey: "é \""),
+        PlatformContent(contentState: RawJSON(checked: "{}"), reachesSilent: true),
         PlatformContent(staleDate: 1_795_284_900), PlatformContent(collapseKey: "score"),
     ])
     func `each part comes back`(android: PlatformContent) {
@@ -32,11 +33,12 @@ import Testing
 
     @Test func `the parts stand in the stored order`() {
         let content = PlatformContent(
-            type: "match", contentState: RawJSON(checked: "{}"), dismissalDate: 1, staleDate: 2, collapseKey: "score")
+            type: "match", contentState: RawJSON(checked: "{}"), dismissalDate: 1, staleDate: 2, collapseKey: "score",
+            reachesSilent: true)
         for besideIOS in [true, false] {
             let stored = PushContent(payload: [], contents: contents(content, besideIOS)).stored
             let alone = besideIOS ? "" : "1"
-            #expect(String(decoding: stored, as: UTF8.self) == "\0\(alone)\0match\01\02\0score\0{}")
+            #expect(String(decoding: stored, as: UTF8.self) == "\0\(alone)\0match\01\02\01\0score\0{}")
         }
     }
 }

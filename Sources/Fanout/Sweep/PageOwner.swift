@@ -121,7 +121,9 @@ extension PageOwner {
     private func tryPresentAddresses(_ report: inout PageReport, _ page: TokenPage, _ record: PushRecord) async {
         let dead = report.deadAddresses(page)
         if dead.isEmpty || record.event == .start { return }
-        let moved = await attempt { () async throws(StoreError) in try await store.tokens.moved(app.key, page, dead) }
+        let moved = await attempt { () async throws(StoreError) in
+            try await store.tokens.moved(app.key, page, dead, for: record)
+        }
         for index in moved ?? [] {
             let attempt = Attempt(
                 made: Int(page.entries[index].attempt), now: store.time.now(), deadline: record.deadline,

@@ -97,7 +97,7 @@ struct RetryRun: Sendable {
                 unsent.finish(channel, as: .skipped, reason: Sweep.dismissed)
             } else if channel.isQuarantined || channel.unreachable == .quarantined {
                 unsent.finish(channel, as: .failed, reason: Unreachable.quarantined.rawValue)
-            } else if let reason = channel.unreachable {
+            } else if let reason = channel.unreachable, !record.passes(reason, on: channel.platform) {
                 unsent.finish(channel, as: .skipped, reason: reason.rawValue)
             } else {
                 return true

@@ -39,7 +39,7 @@ extension Sweep {
                 page.leaveOut(platform, .dismissed)
             } else if marks[index].contains(.quarantined) {
                 page.leaveOut(platform, .unreachable(.quarantined))
-            } else if audience.entries[index].isSilent {
+            } else if audience.entries[index].isSilent, !claim.record.passes(.notificationsOff, on: platform) {
                 page.leaveOut(platform, .unreachable(.notificationsOff))
             } else {
                 if marks[index].contains(.elsewhere) { audience[route: index].insert(.elsewhere) }

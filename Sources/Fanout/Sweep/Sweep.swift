@@ -214,7 +214,7 @@ struct Sweep: Sendable {
     /// The page with the addresses that are kept with the channels, without the channels that have none.
     private func addressed(_ page: Page) async throws(StoreError) -> Page {
         var page = page
-        let (tokens, unreachable) = try await store.tokens.addressed(lease.app, page.tokens)
+        let (tokens, unreachable) = try await store.tokens.addressed(lease.app, page.tokens, for: claim.record)
         page.tokens = tokens
         page.leaveOut(unreachable)
         return page

@@ -15,11 +15,19 @@ extension JSONValue {
     func channelID() throws(JSONError) -> ChannelID { try identifier(ChannelID.init(_:)) }
     func pushToken() throws(JSONError) -> PushToken { try identifier(PushToken.init(hex:)) }
     func platform() throws(JSONError) -> Platform {
-        let text = try string()
-        if let platform = Platform(name: text) { return platform }
-        let names = Platform.all.map(\.name)
-        throw error("must be \(names.joined(separator: " or "))\(names.suggestion(for: text))")
+        let text = try choice(Platform.all.map(\.name))
+        return Platform(name: text) ?? .ios
     }
+
+    /// One of the words.
+    func choice(_ words: [String]) throws(JSONError) -> String {
+        let text = try string()
+        guard words.contains(text) else {
+            throw error("must be \(words.joined(separator: " or "))\(words.suggestion(for: text))")
+        }
+        return text
+    }
+
     func attributesType() throws(JSONError) -> String { try identifier(checkedAttributesType) }
 
     func rawObject() throws(JSONError) -> RawJSON {

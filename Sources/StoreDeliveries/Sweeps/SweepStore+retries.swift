@@ -116,10 +116,8 @@ extension SweepStore {
     ) async throws(StoreError) {
         let followers = due.indices.filter { due[$0].token != nil }.map { ($0, due[$0].platform, due[$0].channel) }
         for (index, address) in try await tokens.addresses(app, of: followers) {
-            switch address {
-            case .success(let bytes): due[index].token = bytes
-            case .failure(let reason): due[index].unreachable = reason.value
-            }
+            due[index].unreachable = address.unreachable
+            if !address.token.isEmpty { due[index].token = address.token }
         }
     }
 

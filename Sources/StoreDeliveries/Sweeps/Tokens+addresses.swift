@@ -17,19 +17,21 @@ public enum Unreachable: String, Sendable, Hashable {
 extension Tokens {
     /// Gives the followers of a page their addresses, where these are kept with the channels. One round trip for each
     /// such platform, none for a page without them.
+    /// - Parameter push: Nil: it is not known, and nothing is sent
     /// - Returns: the page, and why some of its entries, by index, get nothing
     public func addressed(
-        _ app: AppKey, _ page: TokenPage
+        _ app: AppKey, _ page: TokenPage, for push: PushRecord? = nil
     ) async throws(StoreError) -> (page: TokenPage, unreachable: [Int: Unreachable]) {
         var (page, unreachable) = (page, [Int: Unreachable]())
         let followers = page.entries.indices.filter { page.entries[$0].platform.hasOneAddress }
             .map { ($0, page.entries[$0].platform, Array(page.channel($0))) }
         for (index, address) in try await addresses(app, of: followers) {
-            switch address {
-            case .success(let bytes):
+            let platform = page.entries[index].platform
+            if let reason = address.unreachable, push?.passes(reason, on: platform) != true {
+                unreachable[index] = reason
+            } else {
                 if page.token(index).elementsEqual(PushToken.withoutCard) { page[route: index].insert(.variant) }
-                page.setToken(index, bytes)
-            case .failure(let reason): unreachable[index] = reason.value
+                page.setToken(index, address.token)
             }
         }
         return (page, unreachable)
@@ -37,11 +39,13 @@ extension Tokens {
 
     /// The entries whose channel has told another address than the page has.
     public func moved(
-        _ app: AppKey, _ page: TokenPage, _ indices: [Int]
+        _ app: AppKey, _ page: TokenPage, _ indices: [Int], for push: PushRecord
     ) async throws(StoreError) -> [Int] {
         let followers = indices.map { ($0, page.entries[$0].platform, Array(page.channel($0))) }
         return try await addresses(app, of: followers).compactMap { index, address in
-            if case .success(let present) = address, present != Array(page.token(index)) { index } else { nil }
+            let reason = address.unreachable
+            let isReached = reason.map { push.passes($0, on: page.entries[index].platform) } ?? true
+            return isReached && address.token != Array(page.token(index)) ? index : nil
         }
     }
 
@@ -49,8 +53,8 @@ extension Tokens {
     /// trip for each such platform.
     func addresses(
         _ app: AppKey, of followers: [(index: Int, platform: Platform, channel: [UInt8])]
-    ) async throws(StoreError) -> [(Int, Result<[UInt8], NoAddress>)] {
-        var found: [(Int, Result<[UInt8], NoAddress>)] = []
+    ) async throws(StoreError) -> [(Int, Address)] {
+        var found: [(Int, Address)] = []
         for (platform, group) in Dictionary(grouping: followers, by: \.platform) where platform.hasOneAddress {
             found += zip(group.map(\.index), try await addresses(app, platform, group.map(\.channel)))
         }
@@ -62,29 +66,33 @@ extension Tokens {
         _ app: AppKey, _ platform: Platform, _ channel: [UInt8]
     ) async throws(StoreError) -> Unreachable? {
         guard platform.hasOneAddress else { return nil }
-        guard case .failure(let reason)? = try await addresses(app, platform, [channel]).first else { return nil }
-        return reason.value
+        return try await addresses(app, platform, [channel]).first?.unreachable
     }
 
-    struct NoAddress: Error { let value: Unreachable }
+    /// The address of a channel as it is now. One that nothing may be sent to is kept all the same.
+    struct Address {
+        /// Empty: none is known.
+        let token: [UInt8]
+        let unreachable: Unreachable?
+    }
 
     /// The present addresses of channels.
     func addresses(
         _ app: AppKey, _ platform: Platform, _ channels: [[UInt8]]
-    ) async throws(StoreError) -> [Result<[UInt8], NoAddress>] {
+    ) async throws(StoreError) -> [Address] {
         let place = keys.place(app, .addresses(on: platform))
         let (entries, _, more) = try await lookup(
             place, channels, and: [RedisCommand("HMGET", keys.quarantine(place.tag), channels.map { .bytes($0) })])
         let marks = try more.values(.array("quarantine"))
         try StoreError.check(marks.count, of: "HMGET", is: channels.count)
-        var found: [Result<[UInt8], NoAddress>] = []
+        var found: [Address] = []
         for (entry, mark) in zip(entries, marks) {
             let reason: Unreachable? =
                 if let entry {
                     try mark.optionalBytes().map { QuarantineMark(storedValue: $0)?.token == entry.token } == true
                         ? .quarantined : entry.unreachable
                 } else { .noAddress }
-            found.append(reason.map { .failure(NoAddress(value: $0)) } ?? .success(entry?.token ?? []))
+            found.append(Address(token: entry?.token ?? [], unreachable: reason))
         }
         return found
     }
@@ -93,4 +101,11 @@ extension Tokens {
 extension Tokens.Entry {
     /// The reason why an address is unreachable: its user lets the app show no notification.
     var unreachable: Unreachable? { isInfrequent && platform.offMeansSilent ? .notificationsOff : nil }
+}
+
+extension PushRecord {
+    /// Whether the push goes to a channel on the platform in spite of the reason.
+    public func passes(_ reason: Unreachable, on platform: Platform) -> Bool {
+        reason == .notificationsOff && contents[platform]?.reachesSilent == true
+    }
 }

@@ -77,6 +77,24 @@ import Testing
         #expect(ledger.byPlatform[.android] == Outcomes(targets: 3, [.delivered: 3]))
     }
 
+    @Test func `a push that asks for it reaches silent devices, also when it is tried again and as a start`()
+        async throws
+    {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.follow(android: 10..<13, isSilent: true)
+        let fcm = TestPlatform.fcm.wire { number, attempt in number == 11 && attempt == 1 ? .busy : .accepted }
+        var content = WorkerFixture.androidContent
+        content.reachesSilent = true
+        let (update, start, usual) = try await run(fixture, apns: TestPlatform.apns.wire(), fcm: fcm) { [content] in
+            let update = try await fixture.finished(try await fixture.publishToAndroid(.update, content))
+            let start = try await fixture.finished(try await fixture.publishToAndroid(.start, content, restarts: true))
+            return (update, start, try await fixture.finished(try await fixture.publishToAndroid()))
+        }
+        #expect(update.delivered == 3 && update.retries == 1 && update.errors["NotificationsOff"] == nil, "\(update)")
+        #expect(start.delivered == 3, "\(start)")
+        #expect(usual.delivered == 0 && usual.errors == ["NotificationsOff": 3], "\(usual)")
+    }
+
     /// The app tells a new address while the page is on its way, and FCM calls the old one dead.
     @Test func `a dead address is no loss if the channel told a newer one meanwhile`() async throws {
         let fixture = try await WorkerFixture.start()

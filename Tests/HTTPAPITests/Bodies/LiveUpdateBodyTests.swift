@@ -71,6 +71,12 @@ import Testing
         #expect(try parse(ios + "," + android())[0].publish.contents[.android]?.collapseKey == nil)
     }
 
+    @Test(arguments: [(#""all""#, true), (#""opted_in""#, false)])
+    func `deliver_to says whether silent devices are reached`(value: String, reachesSilent: Bool) throws {
+        let push = try parse(android().dropLast() + #","deliver_to":\#(value)}"#, #"["android"]"#)[0]
+        #expect(push.publish.contents[.android]?.reachesSilent == reachesSilent && push.warnings.isEmpty)
+    }
+
     @Test func `the stale date of the Live Activity and the app's default hold on Android too`() throws {
         let now = Int(testNow / 1_000)
         let dated = ios.replacing(#""event":"update""#, with: #""event":"update","stale_date":\#(now + 60)"#)
@@ -115,6 +121,10 @@ import Testing
         (
             #""android":{"live_update":{"name":"n","event":"end"},"collapse_key":""}"#,
             "notification.android.collapse_key"
+        ),
+        (
+            #""android":{"live_update":{"name":"n","event":"end"},"deliver_to":"everyone"}"#,
+            "notification.android.deliver_to"
         ),
         (#""android":{}"#, "notification.android.live_update"),
         (

@@ -69,14 +69,11 @@ enum AirshipPush {
         "target_content_id", "template", "thread_id", "title",
     ].map { ForeignKey($0, .notSent, "an ordinary notification") }
 
-    static let android: [ForeignKey] =
-        [
-            "alert", "actions", "category", "extra", "icon", "icon_color", "interactive", "local_only", "localizations",
-            "notification_channel", "notification_tag", "priority", "public_notification", "sound", "style", "summary",
-            "template", "title", "visibility", "wearable",
-        ].map { ForeignKey($0, .notSent, "an ordinary notification") } + [
-            ForeignKey("deliver_to", .ignored, "devices that show no notification are left out")
-        ]
+    static let android: [ForeignKey] = [
+        "alert", "actions", "category", "extra", "icon", "icon_color", "interactive", "local_only", "localizations",
+        "notification_channel", "notification_tag", "priority", "public_notification", "sound", "style", "summary",
+        "template", "title", "visibility", "wearable",
+    ].map { ForeignKey($0, .notSent, "an ordinary notification") }
 
     private static let templateKeys = ["global_attributes", "feed_references", "feeds", "snippet_references"]
 

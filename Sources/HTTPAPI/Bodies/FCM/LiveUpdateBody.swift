@@ -8,7 +8,7 @@ import StrictJSON
 enum LiveUpdateBody: PlatformBody {
     static let platform = Platform.android
     static let member = (key: "live_update", title: "Live Updates")
-    static let options = ["collapse_key", "delivery_priority", "time_to_live"]
+    static let options = ["collapse_key", "deliver_to", "delivery_priority", "time_to_live"]
 
     /// The bytes of the data beside name, type and content state, at most: four keys and ids, and the names of members.
     private static let frame = 496
@@ -25,7 +25,7 @@ enum LiveUpdateBody: PlatformBody {
             options: common.options)
         // Airship's default.
         publish.priority = .low
-        if let priority = block["delivery_priority"] { publish.priority = try self.priority(priority) }
+        if try block["delivery_priority"]?.choice(["high", "normal"]) == "high" { publish.priority = .high }
         var content = PlatformContent()
         content.type = try body["type"]?.text("type")
         if event == .start, content.type == nil { throw body.missing("type", "is required for event start") }
@@ -33,6 +33,7 @@ enum LiveUpdateBody: PlatformBody {
         if content.contentState == nil, event != .end {
             throw body.missing("content_state", "is required for event \(event.rawValue)")
         }
+        content.reachesSilent = try block["deliver_to"]?.choice(["all", "opted_in"]) == "all"
         content.collapseKey = try block["collapse_key"]?.text("collapse_key")
         if let timestamp = body["timestamp"] { publish.timestamp = try timestamp.publishTime(now: now) }
         if let date = body["dismissal_date"] {
@@ -84,14 +85,6 @@ enum LiveUpdateBody: PlatformBody {
 
     static func text(_ token: ArraySlice<UInt8>) -> (field: String, text: String)? {
         AndroidAddress(stored: token).map { ($0.kind.field, $0.text) }
-    }
-
-    private static func priority(_ value: JSONValue) throws(JSONError) -> PushPriority {
-        switch try value.string() {
-        case "high": return .high
-        case "normal": return .low
-        case let text: throw value.error("must be high or normal\(["high", "normal"].suggestion(for: text))")
-        }
     }
 
     /// `time_to_live`: seconds, or a time. `options.expiry` wins.
