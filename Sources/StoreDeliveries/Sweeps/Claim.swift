@@ -16,8 +16,8 @@ public struct Claim: Sendable {
     public var lapses: Lapses
     /// Another push of the name waits for the end of this sweep. Not told for the only shard of a push.
     public internal(set) var othersWait = false
-    /// All tokens of the name as `push-begin` read them, if they are few and no channel of the name has a mark
-    /// (`Tokens.readByBegin`).
+    /// All tokens of the name as its begin or acceptance read them, if they are few and no channel of the name has a
+    /// mark (`Tokens.readByBegin`).
     package let tokens: Reply?
 }
 
@@ -58,8 +58,8 @@ public enum ClaimResult: Sendable {
 }
 
 extension Tokens {
-    /// All live tokens of the name, as `push-begin` read them. This asks Redis nothing. Nil: the name has more tokens,
-    /// or channels with marks, so begin has not read them.
+    /// All live tokens of the name, as its begin or acceptance read them. This asks Redis nothing. Nil: the name has
+    /// more tokens, or channels with marks, so they were not read.
     public func readByBegin(_ claim: Claim) throws(StoreError) -> (page: TokenPage, counts: BlockCounts)? {
         guard let tokens = claim.tokens, !tokens.isNil else { return nil }
         var page = TokenPage(reservingEntries: tokens.count / 2, bytes: tokens.count * 50)

@@ -1,4 +1,4 @@
--- Fragment for push-begin: for how long an update waits because of the least time between a name's updates.
+-- Fragment for push-begin and push-accept: for how long an update waits because of the least time between a name's updates.
 
 -- Returns ms, 0 if the update begins, and an interval with it. Nil: the update is from before the interval. It does not
 -- wait, so that an interval has one sweep for each audience, and begins no other one.
