@@ -120,6 +120,45 @@ import Testing
         #expect(inner.pages.count == 4)
     }
 
+    /// Wants a pause of half a minute.
+    private struct Busy: PushTransport {
+        var requestTimeout: Duration { .seconds(1) }
+        func close() async {}
+        func send(
+            _ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission, _ handover: Handover?
+        ) async -> PageOutcome {
+            let busy = Rejection(status: 429, reason: "QUOTA_EXCEEDED", verdict: .pauseApp, retryAfter: 30)
+            return PageOutcome(all: page, .rejected(busy))
+        }
+    }
+
+    @Test(arguments: [0, 60]) func `a pause that the platform wants holds all that send with the account`(
+        rise: Int
+    ) async throws {
+        let (turns, server) = try await turns()
+        defer { server.stop() }
+        let pace = PlatformPace(perSecond: 10_000, rise: .seconds(rise), rest: Self.rest)
+        let push = PreparedPush(path: .shared("/"), fields: [], body: .shared([]))
+        #expect(await PacedTransport(Busy(), account, pace, turns).send(page(1), push).accepted == 0)
+        // Another worker, or another app of the project.
+        let inner = Counting()
+        let outcome = await PacedTransport(inner, account, pace, turns).send(page(300), push)
+        guard case .rejected(let rejection)? = outcome.exceptions.first?.outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(rejection.verdict == .pauseApp && (1...30).contains(rejection.retryAfter ?? 0), "\(rejection)")
+        #expect(outcome.exceptions.count == 300 && inner.pages.isEmpty)
+        let bank = PlatformAccount("bank-1", .android)
+        #expect(await PacedTransport(inner, bank, pace, turns).send(page(1), push).accepted == 1)
+        // It ends by itself.
+        try await turns.hold(bank, pace, for: .milliseconds(300))
+        #expect(try await turns.take(bank, tokens: 1, pace, horizon: .zero).isHeld)
+        try await eventually("the pause is over") {
+            try await turns.take(bank, tokens: 1, pace, horizon: .zero).isTaken
+        }
+    }
+
     @Test func `two apps of one project share its turns`() async throws {
         let (turns, server) = try await turns()
         defer { server.stop() }
