@@ -27,6 +27,8 @@ public struct PreparedPush: Sendable, Hashable {
         case channel
         /// A dash and the time of the entry's registration, epoch milliseconds, if that is after this time.
         case registration(after: Int64)
+        /// The whole seconds until this time, rounded up, and at least 0. The time is `bootClock` milliseconds.
+        case secondsLeft(until: Int64)
     }
 
     public var path: Path

@@ -32,7 +32,10 @@ public enum FCMMessage {
     /// - Parameters:
     ///   - project: as the service account names it
     ///   - isCheck: FCM checks the message and delivers it to nobody
-    public static func render(_ content: FCMContent, project: String, isCheck: Bool = false) -> PreparedPush {
+    ///   - now: from when its time to live counts, `bootClock` milliseconds; nil: from this call on
+    public static func render(
+        _ content: FCMContent, project: String, isCheck: Bool = false, now: Int64? = nil
+    ) -> PreparedPush {
         let fields = fields(content)
         let kinds = AndroidAddress.Kind.allCases.map { ($0.rawValue, Array("\"\($0.field)\":\"".utf8)) }
         var text = #"","data":{"#
@@ -51,7 +54,13 @@ public enum FCMMessage {
                 text += value
             }
         }
-        pieces.append(.bytes(Array("\(text)},\"android\":\(android(content).text)}}".utf8)))
+        // A request may wait long for its turn.
+        let (head, seconds, tail) = android(content)
+        let end = (now ?? bootClock()) + Int64(seconds) * 1_000
+        pieces += [
+            .bytes(Array("\(text)},\"android\":\(head)".utf8)),
+            seconds > 0 ? .secondsLeft(until: end) : .bytes([UInt8(ascii: "0")]), .bytes(Array("\(tail)}}".utf8)),
+        ]
         var push = PreparedPush(
             path: .shared("/v1/projects/\(project)/messages:send"),
             fields: [Exchange.Field("content-type", "application/json")], body: .ofEntry(pieces))
@@ -62,7 +71,8 @@ public enum FCMMessage {
     /// The request without the address and the ids, which a push and a device have of their own.
     public static func preview(_ content: FCMContent) -> JSON {
         let data = commonFields(content).map { JSON.Member($0.key, .string($0.value)) }
-        return ["message": ["data": .object(data), "android": android(content)]]
+        let (head, seconds, tail) = android(content)
+        return ["message": ["data": .object(data), "android": .raw(Array("\(head)\(seconds)\(tail)".utf8))]]
     }
 
     private static func fields(_ content: FCMContent) -> [Field] {
@@ -91,11 +101,12 @@ public enum FCMMessage {
         return fields + content.extra.sorted { $0.key < $1.key }.map { Field(key: $0.key, value: $0.value) }
     }
 
-    private static func android(_ content: FCMContent) -> JSON {
-        .fields([
-            "priority": .string(content.priority == .high ? "high" : "normal"),
-            "ttl": .string("\(min(max(content.timeToLive, 0), longestLife))s"),
-            "collapse_key": content.collapseKey.map { .string($0) },
-        ])
+    /// The text before and behind the seconds for which FCM keeps the message.
+    private static func android(_ content: FCMContent) -> (head: String, seconds: Int, tail: String) {
+        let key = content.collapseKey.map { ",\"collapse_key\":\(JSON.string($0).text)" } ?? ""
+        return (
+            #"{"priority":"\#(content.priority == .high ? "high" : "normal")","ttl":""#,
+            min(max(content.timeToLive, 0), longestLife), "s\"\(key)}"
+        )
     }
 }

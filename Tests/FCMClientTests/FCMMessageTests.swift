@@ -7,6 +7,7 @@ import FCMWire
 
 @Suite struct FCMMessageTests {
     private static let push = PushID("0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b")!
+    private static let now: Int64 = 1_000_000
 
     private func content(_ state: String = #"{"home":2,"note":"a \"b\" \u00e9 é"}"#) throws -> FCMContent {
         FCMContent(
@@ -17,7 +18,8 @@ import FCMWire
 
     /// The body for a device, as a lane puts it together.
     private func body(
-        _ push: PreparedPush, _ address: AndroidAddress, _ channel: ChannelID, registeredAt: Int64 = 0
+        _ push: PreparedPush, _ address: AndroidAddress, _ channel: ChannelID, registeredAt: Int64 = 0,
+        now: Int64 = Self.now
     ) -> String {
         guard case .ofEntry(let pieces) = push.body else { return "" }
         let bytes = pieces.flatMap { piece -> [UInt8] in
@@ -27,6 +29,7 @@ import FCMWire
             case .addressByKind(let kinds): return (kinds[address.stored[0]] ?? []) + address.stored.dropFirst()
             case .channel: return Array(channel.description.utf8)
             case .registration(let time): return registeredAt > time ? Array("-\(registeredAt)".utf8) : []
+            case .secondsLeft(let time): return Array("\((time - now) / 1_000)".utf8)
             }
         }
         return String(decoding: bytes, as: UTF8.self)
@@ -36,7 +39,7 @@ import FCMWire
         let token = try AndroidAddress(.token, "cTmU:APA91b_-x")
         let fid = try AndroidAddress(.fid, "cTmUK-7_S2eK9aY6Y2Ds0x")
         let channel = try ChannelID("01234567-89ab-cdef-0123-456789abcdef")
-        let push = FCMMessage.render(try content(), project: "shop-1")
+        let push = FCMMessage.render(try content(), project: "shop-1", now: Self.now)
         #expect(push.path == .shared("/v1/projects/shop-1/messages:send"))
         #expect(push.fields == [Exchange.Field("content-type", "application/json")] && push.refusal == nil)
         func expected(_ target: String) -> String {
@@ -52,6 +55,8 @@ import FCMWire
         }
         #expect(body(push, token, channel) == expected(#"token":"cTmU:APA91b_-x"#))
         #expect(body(push, fid, channel) == expected(#"fid":"cTmUK-7_S2eK9aY6Y2Ds0x"#))
+        // FCM keeps it no longer because it waited for its turn.
+        #expect(body(push, token, channel, now: Self.now + 60_000).contains(#""ttl":"840s""#))
     }
 
     @Test func `an end has its dismissal date, and a message what its app asks for`() throws {
@@ -61,7 +66,7 @@ import FCMWire
         (content.collapseKey, content.extra) = ("c\"", ["b": "2", "a": "1"])
         content.ownIDAfter = 1_795_284_000_122
         let text = body(
-            FCMMessage.render(content, project: "p", isCheck: true), try AndroidAddress(.token, "t"),
+            FCMMessage.render(content, project: "p", isCheck: true, now: Self.now), try AndroidAddress(.token, "t"),
             try ChannelID("c"), registeredAt: 1_795_284_000_123)
         #expect(text.hasPrefix(#"{"validate_only":true,"message":{"token":"t","data":{"#))
         #expect(text.contains(#"CANONICAL_PUSH_ID":"0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b-1795284000123""#))

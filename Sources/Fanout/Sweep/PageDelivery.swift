@@ -99,6 +99,9 @@ struct PageDelivery: PageOwner {
         context.metrics.pageBegan(app.key)
         var permission = held.permission(until: time)
         if app.senders.contains(where: \.platform.countsApart) {
+            // The wait for a platform's turn may be longer than the push may be tried.
+            let end = context.now + max(0, record.deadline - store.time.now())
+            permission = held.permission(until: min(time ?? .max, end))
             // A run of retries has nothing else to do than to wait.
             let isSweep = channel == nil
             permission = Impatient(permission) { [state, context] in

@@ -111,6 +111,7 @@ extension [UInt8] {
                 }
             case .registration(let time):
                 if registeredAt > time { append(contentsOf: "-\(registeredAt)".utf8) }
+            case .secondsLeft(let time): append(contentsOf: "\(Swift.max(0, time - bootClock() + 999) / 1_000)".utf8)
             }
         }
     }

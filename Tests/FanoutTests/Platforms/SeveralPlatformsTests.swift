@@ -100,6 +100,22 @@ import Testing
         #expect(ledger.delivered == 300 && ledger.errors.isEmpty, "\(ledger)")
     }
 
+    /// At fifty a second, the second part of the page would go out five seconds after the first one.
+    @Test func `nothing goes out behind its expiry because it waited for the pace`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(10_000..<10_600, on: .fcm)
+        let fcm = TestPlatform.fcm.wire()
+        let sender = try await paced(TestPlatform.fcm.sender(fcm), 50, fixture)
+        let ledger = try await fixture.withWorker(
+            senders: [TestPlatform.apns.sender(TestPlatform.apns.wire()), sender]
+        ) {
+            let content = PlatformContent(contentState: RawJSON(checked: #"{"home":1}"#))
+            let expiry = Int(nowMilliseconds() / 1_000) + 2
+            return try await fixture.finished(try await fixture.publish(expiry: expiry, android: content))
+        }
+        #expect(ledger.targets == 600 && ledger.expired >= 350 && ledger.delivered == fcm.total, "\(ledger)")
+    }
+
     /// The run of retries has more than a page of channels that cannot be sent to before the one that can.
     @Test func `a phone that begins late does not wait behind a halted platform`() async throws {
         let fixture = try await WorkerFixture.start()
