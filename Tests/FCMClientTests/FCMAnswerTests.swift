@@ -63,7 +63,7 @@ import Testing
         Row(401, error(401, "UNAUTHENTICATED", "THIRD_PARTY_AUTH_ERROR"), "THIRD_PARTY_AUTH_ERROR", .renewCredential),
         Row(401, "", "HTTP401", .renewCredential),
         Row(403, error(403, "PERMISSION_DENIED"), "PERMISSION_DENIED", .haltApp),
-        Row(403, "<html>", "HTTP403", .haltApp),
+        Row(403, "<html>", "HTTP403", .retry),
         // The project's pace.
         Row(429, error(429, "RESOURCE_EXHAUSTED", "QUOTA_EXCEEDED"), "QUOTA_EXCEEDED", .pauseApp),
         Row(429, error(429, "RESOURCE_EXHAUSTED"), "RESOURCE_EXHAUSTED", .pauseApp),

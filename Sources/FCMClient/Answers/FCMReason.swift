@@ -62,7 +62,7 @@ extension Rejection {
     private static func verdict(of status: Int, isGoogles: Bool) -> Verdict {
         switch status {
         case 401: .renewCredential
-        case 403: .haltApp
+        case 403 where isGoogles: .haltApp
         case 429: .pauseApp
         case 400..<500 where isGoogles && status != 408: .failToken
         default: .retry

@@ -116,11 +116,11 @@ extension PageOwner {
         return report
     }
 
-    /// Tries a dead address's entry again if its channel told a newer address meanwhile, because the channel follows
-    /// the name and would keep an old state. If Redis does not answer, the entry counts as failed.
+    /// Tries a dead address's entry again if its channel told a newer address meanwhile, because the channel would keep
+    /// an old state, or get no card. If Redis does not answer, the entry counts as failed.
     private func tryPresentAddresses(_ report: inout PageReport, _ page: TokenPage, _ record: PushRecord) async {
         let dead = report.deadAddresses(page)
-        if dead.isEmpty || record.event == .start { return }
+        if dead.isEmpty { return }
         let moved = await attempt { () async throws(StoreError) in
             try await store.tokens.moved(app.key, page, dead, for: record)
         }

@@ -35,11 +35,12 @@ public struct PlatformPace: Sendable, Hashable {
 
 /// A turn in which a worker sends, or why it has none.
 public struct DeliveryTurn: Sendable, Hashable {
-    /// How many tokens it is for. 0: the caller has no turn.
+    /// How many tokens it is for. 0: the caller has no turn. -1: nobody has, because the platform wants a pause.
     public var tokens: Int
     /// How long until the turn, or until the next one.
     public var wait: Duration
     public var isTaken: Bool { tokens > 0 }
+    public var isHeld: Bool { tokens < 0 }
 
     public init(tokens: Int, wait: Duration) { (self.tokens, self.wait) = (tokens, wait) }
 
@@ -77,9 +78,17 @@ public struct DeliveryRates: Sendable {
             DeliveryRate(ofApp: pace.perSecond, ofPush: 0), pace, horizon: horizon, reserve: reserve)
     }
 
+    /// Gives nobody a turn at the platform for so long, because it answered that it wants a pause.
+    public func hold(_ account: PlatformAccount, _ pace: PlatformPace, for length: Duration) async throws(StoreError) {
+        let turn = keys.deliveryTurn(account)
+        _ = try await take(
+            ["appTurn": turn, "pushTurn": turn, "reserveTurn": keys.reservedTurn(account)], 0,
+            DeliveryRate(ofApp: pace.perSecond, ofPush: 0), pace, horizon: .zero, reserve: .zero, hold: length)
+    }
+
     private func take(
         _ turns: KeyValuePairs<String, RedisKey>, _ tokens: Int, _ rate: DeliveryRate?, _ pace: PlatformPace?,
-        horizon: Duration, reserve: Duration
+        horizon: Duration, reserve: Duration, hold: Duration = .zero
     ) async throws(StoreError) -> DeliveryTurn {
         let (tokens, wait) = try await redis.run(
             Lua.deliveryTurn, keys: turns,
@@ -87,7 +96,7 @@ public struct DeliveryRates: Sendable {
                 "tokens": .int(tokens), "ofApp": .int(rate?.ofApp ?? 0), "ofPush": .int(rate?.ofPush ?? 0),
                 "rise": .int(pace?.rise.milliseconds ?? 0), "quiet": .int(pace?.rest.milliseconds ?? 0),
                 "slice": .int(pace == nil ? 0 : PlatformPace.slice), "horizon": .int(horizon.milliseconds),
-                "reserve": .int(reserve.milliseconds),
+                "reserve": .int(reserve.milliseconds), "hold": .int(hold.milliseconds),
             ]
         ).values(.integer("tokens"), .integer("wait"))
         return DeliveryTurn(tokens: Int(tokens), wait: .milliseconds(wait))

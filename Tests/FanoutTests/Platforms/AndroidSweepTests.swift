@@ -77,6 +77,29 @@ import Testing
         #expect(ledger.byPlatform[.android] == Outcomes(targets: 3, [.delivered: 3]))
     }
 
+    @Test func `a start whose address died goes to the newer one that the channel told meanwhile`() async throws {
+        let fixture = try await WorkerFixture.start()
+        @Sendable func address(_ number: Int) throws -> Registration {
+            Registration(
+                channel: try WorkerFixture.androidChannel(10), token: try TestPlatform.fcm.address(number),
+                registeredAt: nowMilliseconds())
+        }
+        _ = try await fixture.store.registry.track(fixture.app, Self.place, [try address(10)])
+        let gate = Gate()
+        let fcm = TestPlatform.fcm.wire { number, _ in number == 10 ? .gone : .accepted }
+        let sender = HeldSender(sender: TestPlatform.fcm.sender(fcm), gate: gate)
+        let ledger = try await fixture.withWorker(senders: [TestPlatform.apns.sender(TestPlatform.apns.wire()), sender])
+        {
+            let id = try await fixture.publishToAndroid(.start)
+            await gate.reached()
+            _ = try await fixture.store.registry.track(fixture.app, Self.place, [try address(110)])
+            await gate.open()
+            return try await fixture.finished(id)
+        }
+        #expect(ledger.delivered == 1 && ledger.retries == 1, "\(ledger)")
+        #expect(try fcm.taken(110).count == 1)
+    }
+
     @Test func `a push that asks for it reaches silent devices, also when it is tried again and as a start`()
         async throws
     {
