@@ -81,15 +81,18 @@ extension Tokens {
         _ app: AppKey, _ platform: Platform, _ channels: [[UInt8]]
     ) async throws(StoreError) -> [Address] {
         let place = keys.place(app, .addresses(on: platform))
-        let (entries, _, more) = try await lookup(
-            place, channels, and: [RedisCommand("HMGET", keys.quarantine(place.tag), channels.map { .bytes($0) })])
-        let marks = try more.values(.array("quarantine"))
-        try StoreError.check(marks.count, of: "HMGET", is: channels.count)
+        let quarantine = keys.quarantine(place.tag)
+        let (entries, _, more) = try await lookup(place, channels, and: [RedisCommand("EXISTS", quarantine)])
+        // The usual case: no address of the app is quarantined.
+        let hasQuarantine = try more.values(.flag("quarantine"))
+        let marks = hasQuarantine ? try await redis.run("HMGET", quarantine, channels.map { .bytes($0) }).array() : []
+        if hasQuarantine { try StoreError.check(marks.count, of: "HMGET", is: channels.count) }
         var found: [Address] = []
-        for (entry, mark) in zip(entries, marks) {
+        for (index, entry) in entries.enumerated() {
+            let mark = hasQuarantine ? try marks[index].optionalBytes() : nil
             let reason: Unreachable? =
                 if let entry {
-                    try mark.optionalBytes().map { QuarantineMark(storedValue: $0)?.token == entry.token } == true
+                    mark.map { QuarantineMark(storedValue: $0)?.token == entry.token } == true
                         ? .quarantined : entry.unreachable
                 } else { .noAddress }
             found.append(Address(token: entry?.token ?? [], unreachable: reason))

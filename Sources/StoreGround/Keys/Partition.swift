@@ -19,9 +19,14 @@ extension Keyspace {
     /// The partition of a name's work: FNV-1a of its bytes, so that every process and version agrees.
     package func partition(_ name: ActivityName) -> Partition {
         if partitions == 1 { return .first }
-        let hash = name.rawValue.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        let hash = name.rawValue.utf8.fnv1a
         return Partition(number: Int((hash ^ hash >> 32) % UInt64(partitions)))
     }
+}
+
+extension Sequence<UInt8> {
+    /// The hash FNV-1a with 64 bits.
+    package var fnv1a: UInt64 { reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 } }
 }
 
 /// The streams of one app: work of a name and work of a shard, by priority. A worker has separate readers for each. So

@@ -84,10 +84,21 @@ public struct Tokens: Sendable {
                 found.append((index, try reply[position].bytes()))
             }
         } else {
-            let places = Dictionary(grouping: indices) { channels[$0] }
+            // By a hash: to make an array of bytes of each of the bucket's fields would cost more than all else here.
+            var first: [UInt64: Int] = [:]
+            var next = [Int](repeating: -1, count: indices.count)
+            first.reserveCapacity(indices.count)
+            for (place, index) in indices.enumerated() {
+                next[place] = first.updateValue(place, forKey: channels[index].fnv1a) ?? -1
+            }
             for (channel, value) in try reply.pairs() {
-                guard let same = places[Array(try channel.bytes())] else { continue }
-                for index in same { found.append((index, try value.bytes())) }
+                let bytes = try channel.bytes()
+                var place = first[bytes.fnv1a] ?? -1
+                while place >= 0 {
+                    let index = indices[place]
+                    if channels[index].elementsEqual(bytes) { found.append((index, try value.bytes())) }
+                    place = next[place]
+                }
             }
         }
         return found

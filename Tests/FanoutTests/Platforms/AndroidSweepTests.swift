@@ -43,6 +43,21 @@ import Testing
         #expect(message.contains(#"\"content_state\":{\"home\":1}"#), "\(message)")
     }
 
+    @Test func `the addresses of a page cost a look at their buckets and at the quarantine`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.follow(android: 0..<50)
+        let (tokens, redis) = (fixture.store.tokens, fixture.store.redis)
+        let (page, _) = try await tokens.page(
+            fixture.app, .activity(fixture.name), from: .start, to: .end, limit: 100)
+        let before = try await redis.calls()
+        let (addressed, unreachable) = try await tokens.addressed(fixture.app, page)
+        let after = try await redis.calls()
+        #expect(addressed.count == 50 && unreachable.isEmpty)
+        let (more, others) = (["exists", "hgetall"], ["hmget", "evalsha", "hvals"])
+        #expect(more.allSatisfy { after[$0, default: 0] == before[$0, default: 0] + 1 }, "\(before) \(after)")
+        #expect(others.allSatisfy { after[$0] == before[$0] }, "\(before) \(after)")
+    }
+
     @Test func `a dead address is removed once for all names, and its names stay`() async throws {
         let fixture = try await WorkerFixture.start()
         try await fixture.track(0..<2, on: .apns)
