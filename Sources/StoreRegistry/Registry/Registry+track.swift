@@ -64,10 +64,14 @@ extension Registry {
             let answers = try await write(entries, in: place, now: now)
             let stored = zip(entries, answers).filter { !$0.1.isEmpty }.map(\.0)
             for entry in stored { results[entry.position] = .stored }
-            if let firstStart = stored.map(\.record.startedAt).min() {
+            // An automatic end is for platforms that end a card themselves.
+            let cards = stored.filter { !registrations[$0.position].token.platform.hasOneAddress }
+            let endDue = cards.map(\.record.startedAt).min().flatMap { firstStart in
+                endAfter.map { firstStart + $0.milliseconds }
+            }
+            if !stored.isEmpty {
                 try await enlist(
-                    place, now: now, endDue: endAfter.map { firstStart + $0.milliseconds },
-                    isNew: answers.contains { $0.contains(.beginsName) })
+                    place, now: now, endDue: endDue, isNew: answers.contains { $0.contains(.beginsName) })
             }
             return answers
         }

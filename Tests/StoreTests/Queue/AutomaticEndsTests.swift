@@ -100,6 +100,25 @@ import Testing
         #expect(try await fixture.timer() == ["match-1": fixture.start - 30 * 60_000 + 3_600_000])
     }
 
+    @Test func `a card of a platform that ends no card is not ended`() async throws {
+        let fixture = try await EndFixture.start()
+        // A record of such a platform begins long after its report, so the timer would hold this name.
+        let registration = Registration(
+            channel: try fixture.channel(1), token: .ofChannel(on: .android),
+            registeredAt: fixture.start - RegistryRecord.longLife + 60_000)
+        let results = try await fixture.store.registry.track(
+            fixture.app, .activity(fixture.name), [registration], endAfter: fixture.rule.after)
+        #expect(results == [.stored])
+        #expect(try await fixture.timer().isEmpty)
+        // A worker that begins with the setting looks at every name.
+        let task = EndTask(app: fixture.app, name: fixture.name, cutoff: fixture.start)
+        #expect(try await fixture.run(task).verdict == .nothing)
+        #expect(try await fixture.store.names.info(fixture.app, fixture.name)?.lastPushID == nil)
+        try await fixture.card(2, minutes: 64)
+        #expect(try await fixture.run(try #require(try await fixture.take().first)).cards == 1)
+        #expect(try await fixture.timer().isEmpty, "the name has no other card to end")
+    }
+
     @Test func `a name without cards leaves the timer and comes back with one`() async throws {
         let fixture = try await EndFixture.start()
         try await fixture.card(1, minutes: 64)
