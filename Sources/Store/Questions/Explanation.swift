@@ -10,8 +10,8 @@ public struct Explanation: Sendable {
         /// Its token was pruned. APNs knew it to be dead at this time, or the activity ended then (epoch ms).
         case pruned(at: Int64)
         /// The token was registered at this time (epoch ms), and its activity is over by now.
-        case over(registeredAt: Int64)
-        /// Nothing is known: it never registered, or that is more than 13 h ago.
+        case over(registeredAt: Int64, on: Platform)
+        /// Nothing is known: it never registered, or nothing is kept of that any more.
         case unknown
     }
 
@@ -125,7 +125,7 @@ extension Tokens {
         let bucket = try await buckets.numbers(of: [channel], buckets.memory.count(place.key))[0]
         let value = try await redis.run("HGET", keys.bucket(place.tag, bucket), .bytes(channel)).optionalBytes()
         guard let value, let action = RegistryRecord.action(of: value) else { return .unknown }
-        if !action.isTombstone { return .over(registeredAt: action.time) }
+        if !action.isTombstone { return .over(registeredAt: action.time, on: action.platform) }
         return action.isPruned ? .pruned(at: action.time) : .left(at: action.time)
     }
 }

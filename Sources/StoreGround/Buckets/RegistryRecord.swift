@@ -140,11 +140,17 @@ package enum RegistryRecord {
         case malformed
     }
 
-    /// The time of a record's or a tombstone's action, epoch ms. Nil for bytes that no version writes.
-    package static func action(of value: ArraySlice<UInt8>) -> (time: Int64, isTombstone: Bool, isPruned: Bool)? {
+    /// - Parameters:
+    ///   - time: of the record's or the tombstone's action, epoch ms
+    ///   - platform: of a registration
+    package typealias Action = (time: Int64, isTombstone: Bool, isPruned: Bool, platform: Platform)
+
+    /// The action that a record or a tombstone notes. Nil for bytes that no version writes.
+    package static func action(of value: ArraySlice<UInt8>) -> Action? {
         guard value.count > headerLength, let flags = value.first, flags & version == 0 else { return nil }
         let time = value.dropFirst().prefix(5).reduce(0) { $0 << 8 | Int64($1) }
-        return (epoch + time, flags & tombstone != 0, flags & tombstone != 0 && flags & pruned != 0)
+        let isTombstone = flags & tombstone != 0
+        return (epoch + time, isTombstone, isTombstone && flags & pruned != 0, Platform(code: flags >> platformShift))
     }
 
     /// When an app removed its card, epoch ms. Nil for another record, and for the removal of a card that was pruned

@@ -40,7 +40,7 @@ import Testing
             redis: RedisClient(url: fixture.server.url, scripts: Store.scripts, logger: .quiet),
             clock: { 1_795_000_002_000 + 9 * 3_600_000 })
         try await track(fixture, at: now)
-        #expect(try await later.explain(app, name, channel).presence == .over(registeredAt: now))
+        #expect(try await later.explain(app, name, channel).presence == .over(registeredAt: now, on: .ios))
     }
 
     @Test func `a 400 prunes at the time of its answer, and a later 410 names its own`() async throws {

@@ -62,7 +62,7 @@ extension FormerFollowing {
         switch presence {
         case .left(let at): (state, time) = ("left", at)
         case .pruned(let at): (state, time) = ("pruned", at)
-        case .over(let registeredAt): (state, time) = ("over", registeredAt)
+        case .over(let registeredAt, _): (state, time) = ("over", registeredAt)
         case .follows, .unknown: return nil
         }
         let isType = place.isForStartTokens

@@ -55,7 +55,11 @@ extension Explanation {
                 code: "pruned",
                 text: "Its token was dead, or its activity had ended, at \(TimeText.text(at)): it was pruned. "
                     + "The app must register another one.")
-        case .over(let at):
+        case .over(let at, let platform) where platform.hasOneAddress:
+            ReasonAnswer(
+                code: "over",
+                text: "Its last report is of \(TimeText.text(at)), and it follows for 72 h after a report.")
+        case .over(let at, _):
             ReasonAnswer(
                 code: "over",
                 text: "Its activity is over: the token is of \(TimeText.text(at)), and Apple ends activities after 8 h."
@@ -63,7 +67,7 @@ extension Explanation {
         case .unknown:
             ReasonAnswer(
                 code: "unknown",
-                text: "It does not follow the name: it never registered a token for it, or that is over 13 h ago.")
+                text: "It does not follow the name: it never registered for it, or nothing is kept of that any more.")
         }
     }
 
@@ -118,9 +122,10 @@ extension Explanation {
 
     private var queued: ReasonAnswer? {
         waiting.map { waiting in
+            let service = following?.platform.hasOneAddress == true ? "FCM" : "APNs"
             let next = waiting.due.map { "is tried again at \(TimeText.text($0))" } ?? "was delivered and ends its card"
             let tries = waiting.attempts == 1 ? "1 attempt" : "\(waiting.attempts) attempts"
-            let open = waiting.isOpen ? " APNs has not answered its request yet." : ""
+            let open = waiting.isOpen ? " \(service) has not answered its request yet." : ""
             let text = "Push \(waiting.push), after \(tries), \(next).\(open) Newer pushes come behind it."
             return ReasonAnswer(code: "waiting", text: text)
         }

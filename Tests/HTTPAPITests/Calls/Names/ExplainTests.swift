@@ -48,4 +48,55 @@ import Testing
             #expect(try await explained("android").contains("Alarm newer_format: stopped."))
         }
     }
+
+    @Test func `a device of Android is told the rules of Android`() async throws {
+        try await GatewayFixture.run(configure: { $0.apps[0].platforms = [.ios, .android] }) { gateway in
+            let (app, name) = (try gateway.app, try ActivityName("match-42"))
+            func explained(_ channel: String) async throws -> String {
+                try await gateway.send("GET", "/api/activities/match-42/channels/\(channel)").text
+            }
+            func follow(_ channel: String, _ token: PushToken, hoursAgo: Int64) async throws {
+                let at = testNow - hoursAgo * 3_600_000
+                let registration = Registration(channel: try ChannelID(channel), token: token, registeredAt: at)
+                let results = try await Store(redis: gateway.store.redis, clock: { at }).registry.track(
+                    app, .activity(name), [registration])
+                #expect(results == [.stored])
+            }
+            try await follow("phone", try PushToken(hex: "aa"), hoursAgo: 9)
+            try await follow("robot", .ofChannel(on: .android), hoursAgo: 73)
+            #expect(try await explained("phone").contains("and Apple ends activities after 8 h."))
+            let over = try await explained("robot")
+            #expect(over.contains("over") && over.contains("for 72 h after a report"), "\(over)")
+            #expect(!over.contains("Apple"), "\(over)")
+            let unknown = try await explained("nobody")
+            #expect(
+                unknown.contains("\"unknown\"") && unknown.contains("or nothing is kept of that any more"), "\(unknown)"
+            )
+        }
+    }
+
+    @Test func `a device without an address is told so, and one whose user lets the app show nothing`() async throws {
+        try await GatewayFixture.run(configure: { $0.apps[0].platforms = [.android] }) { gateway in
+            let token = "fMEpW9-8T6:APA91b" + String(repeating: "x", count: 130)
+            func explained() async throws -> String {
+                try await gateway.send("GET", "/api/activities/match-42/channels/robot").text
+            }
+            let followed = try await gateway.send(
+                "PUT", "/api/activities/match-42/channels/robot", #"{"platform":"android","token":"\#(token)"}"#)
+            #expect(followed.status == 200, "\(followed.text)")
+            #expect(try await !explained().contains("no_address"))
+            func put(_ rest: String) async throws {
+                let reply = try await gateway.send(
+                    "PUT", "/api/channels/robot", #"{"channel":{"device_type":"android"\#(rest)}}"#,
+                    user: "\(GatewayFixture.key):\(GatewayFixture.secret)")
+                #expect(reply.status == 200, "\(reply.text)")
+            }
+            try await put(#","opt_in":false,"push_address":"\#(token)""#)
+            let silent = try await explained()
+            #expect(silent.contains("notifications_off") && silent.contains("show no notification"), "\(silent)")
+            try await put(#","opt_in":true"#)
+            let gone = try await explained()
+            #expect(gone.contains("no_address") && !gone.contains("notifications_off"), "\(gone)")
+        }
+    }
 }
