@@ -149,6 +149,12 @@ public struct DoneAnswer: WarnedAnswer {
 
 /// The platforms' parts of a push's body. The console and `publish` say the same to all of them.
 public enum PushBlocks {
+    /// The member of a platform's block that says what a card shows.
+    static func key(_ platform: Platform) -> String { platform == .android ? "live_update" : "live_activity" }
+
+    /// The place of this member in a push.
+    public static func path(on platform: Platform) -> String { "notification.\(platform).\(key(platform))" }
+
     /// - Parameters:
     ///   - activity: the object of the Live Activity
     ///   - type: the type of a card whose app knows no attributes
@@ -162,13 +168,78 @@ public enum PushBlocks {
         if let type { update.append(JSON.Member("type", .string(type))) }
         let isLow = members.contains(JSON.Member("priority", .integer(5)))
         let blocks: [(platform: Platform, block: JSON)] = [
-            (.ios, ["live_activity": activity]),
-            (.android, ["live_update": .object(update), "delivery_priority": isLow ? "normal" : "high"]),
+            (.ios, .fields([key(.ios): activity])),
+            (.android, .fields([key(.android): .object(update), "delivery_priority": isLow ? "normal" : "high"])),
         ]
         let own = blocks.filter { platforms.contains($0.platform) }
         return (
             .array(own.map { .string($0.platform.name) }),
             .object(own.map { JSON.Member($0.platform.name, $0.block) })
         )
+    }
+}
+
+/// A push as somebody posted it, in the words of a Live Activity. So commands and the console read one form of it.
+public struct PostedPush {
+    private typealias Block = (platform: Platform, block: JSONObject, part: JSONObject)
+
+    /// The platforms that it is for, with what it says to each.
+    private let blocks: [Block]
+    /// Its name, its event and what the cards show, as the first of its platforms gets them.
+    public let activity: JSONObject
+
+    /// Nil: it has no part for any platform.
+    public init?(_ push: JSONObject) {
+        let notification = push.object("notification")
+        let types = Self.types(push["device_types"])
+        blocks = Platform.all.compactMap { platform -> Block? in
+            guard types?.contains(platform.name) ?? true, let block = notification?.object(platform.name),
+                let part = block.object(PushBlocks.key(platform))
+            else { return nil }
+            return (platform, block, part)
+        }
+        guard let first = blocks.first, let activity = Self.activity(first) else { return nil }
+        self.activity = activity
+    }
+
+    /// The platforms whose devices get it.
+    public var platforms: [Platform] { blocks.map(\.platform) }
+
+    /// The members that a push of `activity` to the same platforms would not have.
+    public var lost: [(platform: Platform, key: String)] {
+        let members = activity.members.map { JSON.Member($0.key, JSON($0.value)) }
+        let type = activity.text("event") == "start" ? activity.text("attributes_type") : nil
+        let json = PushBlocks.json(.object(members), type: type, on: platforms).notification
+        let notification = try? JSONDocument(json.bytes).root.object()
+        return blocks.flatMap { platform, block, part in
+            let key = PushBlocks.key(platform)
+            let written = notification?.object(platform.name)?.object(key)
+            let changed = part.members.filter { !Self.haveSameText($0.value, written?[$0.key]) }.map(\.key)
+            return (changed + block.members.map(\.key).filter { ![key, Self.priority].contains($0) })
+                .map { (platform, $0) }
+        }
+    }
+
+    private static let priority = "delivery_priority"
+
+    /// Nil: all.
+    private static func types(_ value: JSONValue?) -> [String]? {
+        let all = value.flatMap { try? $0.array() } ?? [value].compactMap(\.self)
+        let types = all.compactMap { try? $0.string() }
+        return types.isEmpty || types.contains("all") ? nil : types
+    }
+
+    private static func activity(_ first: Block) -> JSONObject? {
+        guard first.platform.hasOwnContent else { return first.part }
+        let members = first.part.members.map {
+            JSON.Member($0.key == "type" ? "attributes_type" : $0.key, JSON($0.value))
+        }
+        let priority: JSON = first.block.text(Self.priority) == "high" ? 10 : 5
+        let json = JSON.object(members + [JSON.Member("priority", priority)])
+        return try? JSONDocument(json.bytes).root.object()
+    }
+
+    private static func haveSameText(_ one: JSONValue, _ other: JSONValue?) -> Bool {
+        other.map { $0.raw.elementsEqual(one.raw) } ?? false
     }
 }

@@ -93,6 +93,39 @@ import Testing
         #expect(try ComposeForm(copy.form, now: 1).push().text == push)
     }
 
+    /// The parts of a push for each platform, and the devices that get it.
+    @Test(arguments: [
+        (#"["android"]"#, "android"), (#"["ios"]"#, "ios"), (#"["ios","android"]"#, "ios,android"),
+    ])
+    func `a scheduled push stays with its platforms`(types: String, platforms: String) throws {
+        let parts = [
+            "ios":
+                #""ios":{"live_activity":{"name":"match-42","event":"start","content_state":{"home":1.50},"priority":5,"attributes_type":"Match","attributes":{}}}"#,
+            "android":
+                #""android":{"live_update":{"name":"match-42","event":"start","content_state":{"home":1.50},"type":"Match"},"delivery_priority":"normal"}"#,
+        ]
+        let blocks = platforms.split(separator: ",").compactMap { parts[String($0)] }.joined(separator: ",")
+        let copy = try scheduled(#"{"audience":"all","device_types":\#(types),"notification":{\#(blocks)}}"#)
+        #expect(copy.missing.isEmpty && copy.form["event"] == "start" && copy.form["name"] == "match-42")
+        let push = try ComposeForm(copy.form, now: 1).push(on: [.ios, .android]).text
+        // The form shows the state over several lines.
+        let shown = push.replacing(copy.form["state"], with: #"{"home":1.50}"#)
+        #expect(shown == #"{"audience":"all","device_types":\#(types),"notification":{\#(blocks)}}"#)
+    }
+
+    @Test func `a part of a platform that the form does not have is named`() throws {
+        let copy = try scheduled(
+            #"{"audience":"all","device_types":"all","notification":{"ios":{"live_activity":{"name":"a","event":"update","content_state":{"n":1}}},"android":{"live_update":{"name":"a","event":"update","content_state":{"n":2},"type":"T"},"collapse_key":"k"}}}"#
+        )
+        #expect(copy.missing == ["content_state for Android", "type for Android", "collapse_key for Android"])
+    }
+
+    private func scheduled(_ push: String) throws -> CopiedPush {
+        let answer =
+            #"{"url":"u","schedule":{"scheduled_time":"2026-11-21T18:00:00"},"name":null,"push":\#(push),"push_ids":[],"state":"scheduled"}"#
+        return CopiedPush(try ScheduleAnswer(answer: Array(answer.utf8)))
+    }
+
     private func sent(_ payload: String, _ audience: String) throws -> CopiedPush {
         let content =
             #"{"push_id":"0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10","audience":\#(audience),"payload_bytes":1,"payload":\#(payload)}"#

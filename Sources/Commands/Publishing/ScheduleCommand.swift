@@ -103,8 +103,7 @@ extension ScheduleAnswer {
 
     /// A member of the publish, which is as it was sent.
     private func activity(_ key: String) -> String {
-        var object = try? JSONDocument(push.bytes).root.object()
-        for key in ["notification", "ios", "live_activity"] { object = try? object?[key]?.object() }
-        return (try? object?[key]?.string()) ?? ""
+        let posted = (try? JSONDocument(push.bytes).root.object()).flatMap { PostedPush($0) }
+        return posted?.activity.text(key) ?? ""
     }
 }

@@ -1,11 +1,29 @@
+import Answers
+import LiveActivity
 import StrictJSON
 
 /// An audience in words.
 enum AudienceText {
-    /// - Parameter event: a start makes cards, so it is not for devices that have one
-    static func text(_ value: JSONValue, of event: String) -> String {
-        guard (try? value.string()) == "all" else { return text(value) }
-        return event == "start" ? "everyone with a start token" : "everyone who follows"
+    /// The audience of a push as somebody posted it.
+    /// - Parameters:
+    ///   - event: a start makes cards, so it is not for devices that have one
+    ///   - app: the platforms of the app
+    static func text(_ push: JSONObject, of event: String, in app: Set<Platform>) -> String? {
+        let some = PostedPush(push).flatMap { app.isSubset(of: $0.platforms) ? nil : $0.platforms.map(\.name) }
+        return push["audience"].map { text($0, of: event, on: some) }
+    }
+
+    /// The audience of a push that was sent.
+    static func text(_ content: ContentAnswer, of event: String) -> String? {
+        content.audience.value.map { text($0, of: event, on: nil) }
+    }
+
+    /// - Parameter platforms: nil: all of the app
+    private static func text(_ value: JSONValue, of event: String, on platforms: [String]?) -> String {
+        let names = platforms?.map { Platform(name: $0).map(Shown.platform) ?? $0 }
+        let end = names.map { ", on \($0.joined(separator: " and "))" } ?? ""
+        guard (try? value.string()) == "all" else { return text(value) + end }
+        return (event == "start" ? "everyone with a start token" : "everyone who follows") + end
     }
 
     private static func text(_ value: JSONValue) -> String {

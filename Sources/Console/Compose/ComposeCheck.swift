@@ -12,7 +12,8 @@ struct ComposeCheck {
     private(set) var held: HeldPage?
 
     private static let titles = [
-        "name": "Name", "event": "Event", "audience_value": "Audience", "state": "Content state",
+        "name": "Name", "event": "Event", "audience_value": "Audience", "platforms": "Platforms",
+        "state": "Content state",
         "priority": "Priority", "alert_title": "Alert", "alert": "Alert", "stale_minutes": "Stale after",
         "relevance": "Relevance", "dismissal_minutes": "Leave on the lock screen",
         "attributes_type": "Attributes type", "attributes": "Attributes", "options": "Options", "send_at": "Send at",
@@ -100,9 +101,8 @@ struct ComposeCheck {
             guard let path = failure.path, let plain = failure.plain else {
                 return Draft.Problem(message: words(failure.message), field: nil, status: status)
             }
-            let state = ComposeForm.pushPath + "content_state."
-            if path.hasPrefix(state) {
-                let key = String(path.dropFirst(state.count))
+            if let match = path.firstMatch(of: /^notification\.[a-z]+\.[a-z_]+\.content_state\.(.+)$/) {
+                let key = String(match.1)
                 let activity = try? await visit.activity(compose.name)
                 let type = try? await SchemaFields.type(of: compose.name, activity, visit)
                 let fields = try? await SchemaFields.find(visit, compose, known: type)
@@ -121,11 +121,10 @@ struct ComposeCheck {
 
     /// A text of the API with the titles of this page in place of paths: a page has no `notification`.
     static func words(_ text: String) -> String {
-        let prefix = ComposeForm.pushPath.dropLast()
-        let named = text.replacing(/notification\.ios\.live_activity\.([a-z_]+)/) { match in
+        let named = text.replacing(/notification\.[a-z]+\.live_[a-z]+\.([a-z_]+)/) { match in
             ComposeForm.field(ofPath: String(match.0)).flatMap { titles[$0] } ?? String(match.1)
         }
-        let rest = named.replacing("\(prefix): ", with: "").replacing(prefix, with: "the push")
+        let rest = named.replacing(/notification\.[a-z]+\.live_[a-z]+(: )?/) { $0.1 == nil ? "the push" : "" }
         return Shown.capitalized(rest)
     }
 }

@@ -11,17 +11,15 @@ struct ComposeForm {
     }
 
     static let fields = [
-        "name", "event", "audience", "audience_value", "state", "priority", "alert_title", "alert_body", "alert_sound",
-        "alert", "stale_minutes", "relevance", "dismissal_minutes", "attributes_type", "attributes", "options",
+        "name", "event", "audience", "audience_value", "platforms", "state", "priority", "alert_title", "alert_body",
+        "alert_sound", "alert", "stale_minutes", "relevance", "dismissal_minutes", "attributes_type", "attributes",
+        "options",
         "send_at", "zone", "schedule", "held",
     ]
     static let audiences: [(value: String, title: String)] = [
         ("all", "Everyone"), ("tag", "A tag"), ("user", "A user"), ("device", "One device"),
         ("json", "As JSON"),
     ]
-
-    /// The place of the fields in the body of the API.
-    static let pushPath = "notification.ios.live_activity."
 
     /// The times that the API takes, in epoch ms.
     private static let times: ClosedRange<Int64> = 1_000_000_000_000...9_999_999_999_999
@@ -40,6 +38,10 @@ struct ComposeForm {
     var event: String { form.text("event") ?? "update" }
     /// The attributes type that a start gives. Nil: it gives none, or the event is another one.
     var startType: String? { event == "start" ? form.text("attributes_type") : nil }
+    /// The platforms that were chosen. Nil: all of the app.
+    private var platforms: [Platform]? {
+        form.text("platforms").map { $0.split(separator: ",").compactMap { Platform(name: String($0)) } }
+    }
     /// The schedule that the form changes. Nil: it makes another push.
     var schedule: String? { form.text("schedule") }
     /// The held publish that the form changes.
@@ -75,11 +77,27 @@ struct ComposeForm {
     /// may happen until then. Nil: the form was filled from nothing.
     var after: String? { form["mine"] == "yes" ? "any" : form.text("send_at") == nil ? form.text("after") : nil }
 
+    /// The choices of platforms, and the value that is chosen. Nil: the app has one platform.
+    func platformChoices(of app: Set<Platform>) -> [Values]? {
+        guard app.count > 1 else { return nil }
+        let all = Platform.all.filter(app.contains)
+        func value(_ platforms: [Platform]) -> String { platforms.map(\.name).joined(separator: ",") }
+        let choices = ([all] + all.map { [$0] }).map {
+            (value: value($0), title: $0.map(Shown.platform).joined(separator: " and "))
+        }
+        return Options.list(choices, chosen: value(platforms ?? all))
+    }
+
+    /// Whether the push closes the name: an end for everyone, on all platforms of the app.
+    func closes(_ app: Set<Platform>) -> Bool {
+        event == "end" && (form.text("audience") ?? "all") == "all" && app.isSubset(of: platforms ?? Array(app))
+    }
+
     /// The object that `POST /api/push` takes.
     /// - Parameters:
     ///   - after: the precondition. Nil: the precondition of the form, or none
-    ///   - platforms: of the app. All get the same content state
-    func push(after: String? = nil, on platforms: Set<Platform> = [.ios]) throws(Problem) -> JSON {
+    ///   - app: the platforms of the app. All that the push is for get the same content state
+    func push(after: String? = nil, on app: Set<Platform> = [.ios]) throws(Problem) -> JSON {
         var activity: JSON = ["name": .string(name), "event": .string(event)]
         if let state = try object("state", "Content state") { activity.append("content_state", state) }
         if form.text("priority") != nil {
@@ -106,7 +124,8 @@ struct ComposeForm {
         }
         // On other platforms the app's handler has the name of the attributes type.
         let (types, notification) = PushBlocks.json(
-            activity, type: event == "start" ? form.text("attributes_type") ?? "" : nil, on: platforms)
+            activity, type: event == "start" ? form.text("attributes_type") ?? "" : nil,
+            on: platforms.map(Set.init) ?? app)
         return .fields([
             "audience": try audience(), "device_types": types, "notification": notification,
             "options": try options(after: after),
@@ -181,6 +200,7 @@ struct ComposeForm {
         guard let path else { return nil }
         if path.hasPrefix("audience") { return "audience_value" }
         if path.hasPrefix("options") { return "options" }
+        if path.hasPrefix("device_types") { return "platforms" }
         let last = path.split(separator: ".").dropFirst(3).first.map(String.init) ?? path
         let key = last.prefix { $0 != "[" }
         let known: [Substring: String] = [

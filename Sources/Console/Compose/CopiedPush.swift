@@ -34,17 +34,20 @@ struct CopiedPush {
     ///   - body: as it was posted
     ///   - due: when it goes out, epoch ms. Nil: as soon as it may.
     init(_ body: JSONObject?, at due: Int64?, now: Int64) {
-        guard let body, let activity = body.liveActivity else {
+        guard let body, let posted = PostedPush(body) else {
             missing = Self.everything
             return
         }
+        let activity = posted.activity
         (form["name"], form["event"]) = (activity.text("name") ?? "", activity.text("event") ?? "update")
         form["priority"] = activity["priority"]?.text ?? ""
+        form["platforms"] = posted.platforms.map(\.name).joined(separator: ",")
         form["send_at"] = due.map(TimeText.plainText) ?? ""
         copy(audience: body["audience"])
         if let options = body["options"] { form["options"] = JSONLayout.lines(options) }
         copy(activity, at: Int((due ?? now) / 1_000), key: { $0 })
         note(activity, known: Self.members)
+        missing += posted.lost.map { "\($0.key) for \(Shown.platform($0.platform))" }
     }
 
     /// Takes the condition out of the options, because a form has one of its own: the push from which it was filled. A
@@ -69,7 +72,7 @@ struct CopiedPush {
         let event = form["event"]
         let isLast = name?.lastPushID == letter.pushID && form.has("state")
         let kept =
-            ["name", "event", "priority", "audience", "audience_value", "attributes_type", "attributes"]
+            ["name", "event", "priority", "audience", "audience_value", "platforms", "attributes_type", "attributes"]
             + (isLast ? ["state"] : [])
         form = form.without(Set(form.fields.map(\.name)).subtracting(kept))
         form["alert_sound"] = "on"

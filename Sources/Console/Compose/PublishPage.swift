@@ -71,18 +71,17 @@ enum PublishPage {
         if let unusual = try await UsualReach.warning(reach, compose, visit) { warnings.insert(unusual, at: 0) }
         let isScheduled = (try? compose.sendAt()) != nil
         let waits = isScheduled ? nil : visit.standing.waitsFor(compose.name)
-        let audience = (try? compose.push(on: visit.platforms)).flatMap { try? JSONDocument($0.bytes).root.object() }?[
-            "audience"]
+        let push = (try? compose.push(on: visit.platforms)).flatMap { try? JSONDocument($0.bytes).root.object() }
         return values([
             "waits": waits,
             "sentence": reach.sentence(compose, isInside: isScheduled || waits != nil, isScheduled: isScheduled),
             "card": await ComposeCheck.card(form, visit, known: standing.type), "warnings": warnings,
             "name": compose.name,
             "event": compose.event, "priority": form.text("priority") ?? "10",
-            "audience": audience.map { AudienceText.text($0, of: compose.event) },
+            "audience": push.flatMap { AudienceText.text($0, of: compose.event, in: visit.platforms) },
             "bytes": check.shown["bytes"], "none": reach.count == 0 && !reach.isBroadcast ? true : nil,
             "isEnd": compose.event == "end" ? true : nil,
-            "closes": compose.event == "end" && (form.text("audience") ?? "all") == "all" ? true : nil,
+            "closes": compose.closes(visit.platforms) ? true : nil,
         ])
     }
 

@@ -60,9 +60,8 @@ enum PushPage {
         let text = waiting?.push.value ?? payload?.value
         var shown = values([
             "payload": text.map { JSONLayout.lines($0) }, "bytes": content.map { Shown.count($0.payloadBytes) },
-            "audience": (body?["audience"] ?? content?.audience.value).map {
-                AudienceText.text($0, of: push.ledger.event)
-            },
+            "audience": body.flatMap { AudienceText.text($0, of: push.ledger.event, in: visit.platforms) }
+                ?? content.flatMap { AudienceText.text($0, of: push.ledger.event) },
         ])
         guard text != nil else { return shown }
         let name = push.ledger.name

@@ -11,9 +11,9 @@ enum SchedulesPage {
         let state: KeyValuePairs = ["state": isFinished ? "finished" : nil]
         let (wanted, days) = (visit.query.text("name"), DayRange(visit.query))
         // A schedule has the body as somebody posted it, which may be 64 KB: two cells of it, and few in a page.
-        let activity = "push.notification.ios.live_activity"
+        let parts = Platform.all.filter(visit.platforms.contains).map { "push.\(PushBlocks.path(on: $0))" }
         let columns =
-            ScheduleAnswer.memberNames.filter { $0 != "push" } + ["\(activity).name", "\(activity).event"]
+            ScheduleAnswer.memberNames.filter { $0 != "push" } + parts.flatMap { ["\($0).name", "\($0).event"] }
         let file = try await Export.file(
             visit, "/api/schedules", "schedules", columns: columns, state, limit: 20
         ) { schedule in

@@ -80,6 +80,8 @@ enum RoomPage {
         shown["isUTC"] = form.text("zone") == nil ? true : nil
         shown["events"] = Options.list(["update", "start", "end"], chosen: compose.event)
         shown["audiences"] = Options.list(ComposeForm.audiences, chosen: form.text("audience") ?? "all")
+        shown["platforms"] = compose.platformChoices(of: visit.platforms)
+        shown["hasPlatforms"] = shown["platforms"] == nil ? nil : true
         shown["priorities"] = Options.list(
             [("10", "10: at once"), ("5", "5: saves the battery")], chosen: form.text("priority") ?? "10")
         shown["savedAt"] = Shown.time(draft.savedAt, now: visit.now)
@@ -178,7 +180,7 @@ extension RoomPage {
                 sealed([
                     "path": push.path, "isTest": push.isTest ? true : nil,
                     "headline": push.headline ?? "something else",
-                    "audience": push.content?.audience.value.map { AudienceText.text($0, of: push.ledger.event) },
+                    "audience": push.content.flatMap { AudienceText.text($0, of: push.ledger.event) },
                     "at": Shown.time(push.ledger.createdAt, now: now),
                 ])
             }, "hasElsewhere": standing.elsewhere.isEmpty ? nil : true,
@@ -201,12 +203,12 @@ extension RoomPage {
             var entry = PushValues(ledger: push.ledger, now: now).row
             let ledger = push.ledger
             let isForSome = !push.isForEveryone && !push.isTest
-            let audience = isForSome ? push.content?.audience.value : nil
+            let content = isForSome ? push.content : nil
             entry.merge(
                 sealed([
                     "headline": push.headline, "alert": push.alert.flatMap(Card.alertTitle), "who": push.who,
                     "isTest": push.isTest ? true : nil, "missed": ledger.missed > 0 ? Shown.count(ledger.missed) : nil,
-                    "audience": audience.map { AudienceText.text($0, of: ledger.event) },
+                    "audience": content.flatMap { AudienceText.text($0, of: ledger.event) },
                 ])
             ) { $1 }
             days[days.count - 1].entries.append(entry)

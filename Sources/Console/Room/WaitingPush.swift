@@ -31,6 +31,8 @@ struct WaitingPush: Sendable {
     let due: Int64?
     /// As it was posted.
     let push: RawJSON
+    /// The platforms of the app.
+    let platforms: Set<Platform>
     /// The sender, and the id of a person at the provider.
     var who, whoID: String?
     /// A word or two for the event that it waits for.
@@ -56,7 +58,10 @@ struct WaitingPush: Sendable {
     var activity: JSONObject? { push.object?.liveActivity }
     var event: String { activity?.text("event") ?? "update" }
     var state: JSONValue? { activity?["content_state"] }
-    var isForEveryone: Bool { push.object?["audience"].flatMap { try? $0.string() } == "all" }
+    var isForEveryone: Bool {
+        guard let object = push.object, let posted = PostedPush(object) else { return false }
+        return object.text("audience") == "all" && platforms.isSubset(of: posted.platforms)
+    }
 
     private static let mostChanges = 4
 
@@ -89,7 +94,9 @@ struct WaitingPush: Sendable {
         return sealed([
             "id": id, "due": Shown.time(due, now: now), "event": event, "headline": state.flatMap(Card.headline),
             "alert": alert.flatMap(Card.alertTitle), "who": who, "whoID": whoID, "word": word, "page": page,
-            "audience": push.object?["audience"].flatMap { isForEveryone ? nil : AudienceText.text($0, of: event) },
+            "audience": push.object.flatMap {
+                isForEveryone ? nil : AudienceText.text($0, of: event, in: platforms)
+            },
             "phones": count.map { Shown.count($0, "phone", "phones") }, "actions": actions.map(\.shown),
             "changes": isHeld || isConflict ? changes(from: before) : nil,
             "isConflict": isConflict ? true : nil, "stands": isConflict ? before.flatMap(Card.headline) : nil,
@@ -112,13 +119,13 @@ struct WaitingPush: Sendable {
         let mayPublish = visit.session.identity.scopes.opens(.publish)
         var found: [WaitingPush] = []
         for schedule in try await list(visit, name, "scheduled", limit: mostSchedules) {
-            var waiting = waiting(schedule, TimeText.parse(schedule.schedule.scheduledTime))
+            var waiting = waiting(schedule, TimeText.parse(schedule.schedule.scheduledTime), visit)
             if mayPublish { waiting.actions = actions(waiting, isSoon: waiting.isSoon(visit.now)) }
             found.append(waiting)
         }
         for (schedule, at) in try await conflicts(visit, name, limit: mostSchedules)
         where visit.now - at < conflictLasts {
-            var waiting = waiting(schedule, nil)
+            var waiting = waiting(schedule, nil, visit)
             waiting.isConflict = true
             let post = Action(
                 title: "Send mine", path: "/console/pushes/\(waiting.id)", fields: [("do", "mine")], isMain: true)
@@ -154,10 +161,11 @@ struct WaitingPush: Sendable {
         return (try await visit.get("/api/schedules", query: query) as ScheduleListAnswer).schedules
     }
 
-    private static func waiting(_ schedule: ScheduleAnswer, _ due: Int64?) -> WaitingPush {
+    private static func waiting(_ schedule: ScheduleAnswer, _ due: Int64?, _ visit: Visit) -> WaitingPush {
         let id = schedule.pushIDs.first ?? ""
         return WaitingPush(
-            id: id, due: due, push: schedule.push, who: schedule.by.map { Caller.text($0) },
+            id: id, due: due, push: schedule.push, platforms: visit.platforms,
+            who: schedule.by.map { Caller.text($0) },
             whoID: Caller.id(schedule.by?.whoID), word: "scheduled", page: "/console/pushes/\(id)")
     }
 

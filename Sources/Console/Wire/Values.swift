@@ -30,8 +30,8 @@ extension RawJSON {
 }
 
 extension JSONObject {
-    /// The Live Activity of a publish.
-    var liveActivity: JSONObject? { object("notification")?.object("ios")?.object("live_activity") }
+    /// The Live Activity of a publish, or the same of another platform.
+    var liveActivity: JSONObject? { PostedPush(self)?.activity }
 }
 
 /// Numbers and times for people.

@@ -1,3 +1,4 @@
+import Answers
 import ArgumentParser
 import Fanout
 import Foundation
@@ -29,6 +30,19 @@ struct ReadingTests {
         #expect(
             try PublishRequest(options: end).json(now: 0).text
                 == start + #"{"name":"match-1","event":"end"}}},"options":{"expiry":600,"insist":true}}"#)
+    }
+
+    @Test(arguments: [
+        #""ios":{"live_activity":{"name":"match-1","event":"end"}}"#,
+        #""android":{"live_update":{"name":"match-1","event":"end"}}"#,
+    ])
+    func `a schedule is shown with its name and event`(part: String) throws {
+        let answer =
+            #"{"url":"u","schedule":{"scheduled_time":"2026-11-21T18:00:00"},"name":null,"push":{"audience":"all","device_types":"all","notification":{\#(part)}},"push_ids":["0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10"],"state":"scheduled"}"#
+        let schedule = try ScheduleAnswer(answer: Array(answer.utf8))
+        let show = try ScheduleCommand.Show.parse(["0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10"])
+        let lines = show.lines(schedule).joined(separator: "\n")
+        #expect(lines.contains("match-1") && lines.contains("end"), "\(lines)")
     }
 
     @Test(arguments: ["none", "any", "0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10"])

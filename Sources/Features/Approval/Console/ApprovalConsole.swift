@@ -66,7 +66,7 @@ extension WaitingPush {
         return own.compactMap { proposal -> WaitingPush? in
             guard let push = proposal.first else { return nil }
             return WaitingPush(
-                id: proposal.id, due: proposal.time, push: push,
+                id: proposal.id, due: proposal.time, push: push, platforms: visit.platforms,
                 who: Caller.text(proposal.askedBy.credential, proposal.askedBy.who),
                 whoID: Caller.id(proposal.askedBy.whoID), word: "waits for a second person",
                 page: ProposalsPage.path(proposal.id), actions: actions(proposal, activity?.newestPush, visit),

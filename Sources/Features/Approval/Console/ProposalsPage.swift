@@ -99,7 +99,9 @@ enum ProposalsPage {
             "problem": problem, "warnings": all, "name": compose.name,
             "namePath": RoomPage.path(compose.name), "event": compose.event,
             "priority": form.text("priority") ?? "10", "time": time, "state": proposal.state,
-            "audience": proposal.first?.object?["audience"].map { AudienceText.text($0, of: compose.event) },
+            "audience": proposal.first?.object.flatMap {
+                AudienceText.text($0, of: compose.event, in: visit.platforms)
+            },
             "asker": "\(caller(proposal.askedBy)) from \(proposal.askedBy.address)",
             "askerID": Caller.id(proposal.askedBy.whoID), "asked": Shown.time(proposal.askedAt, now: visit.now),
             "lapses": Shown.time(proposal.lapsesAt, now: visit.now),
@@ -115,7 +117,7 @@ enum ProposalsPage {
         if proposal.state == "published" { shown["push"] = proposal.pushIDs.first.map { "/console/pushes/\($0)" } }
         if mayDecide { shown["mayDecide"] = true }
         if compose.event == "end" { shown["isEnd"] = true }
-        if compose.event == "end", (form.text("audience") ?? "all") == "all" { shown["closes"] = true }
+        if compose.closes(visit.platforms) { shown["closes"] = true }
         shown["approve"] = time == nil ? "Approve and send" : "Approve"
         let standing = try await Standing(compose.name, visit, .present)
         if isWaiting { shown.merge(try await before(proposal, compose, standing, visit)) { $1 } }

@@ -58,7 +58,10 @@ enum TestSend {
 extension ComposeForm {
     /// The push for one device alone, with a trace of what APNs says.
     fileprivate func push(to channel: String) throws -> JSON {
-        let body = try JSONDocument(push().bytes).root.object()
+        // A test send is of iOS alone.
+        var compose = self
+        compose.form["platforms"] = ""
+        let body = try JSONDocument(compose.push().bytes).root.object()
         var options =
             body.object("options")?.members.filter { !["after", "trace"].contains($0.key) }.map {
                 JSON.Member($0.key, JSON($0.value))

@@ -1,0 +1,79 @@
+import LiveActivity
+import StrictJSON
+import TestSupport
+import Testing
+
+@testable import HTTPAPI
+@testable import Store
+
+/// The console of an app with Android alone, or with both platforms.
+@Suite struct ConsolePlatformTests {
+    private func run(_ platforms: Set<Platform>, _ body: (GatewayFixture) async throws -> Void) async throws {
+        try await GatewayFixture.run(
+            configure: {
+                $0.consoleUndo = .seconds(10)
+                $0.apps[0].platforms = platforms
+            }
+        ) { gateway in
+            let token = "fMEpW9-8T6:APA91b" + String(repeating: "x", count: 130)
+            let followed = try await gateway.send(
+                "PUT", "/api/activities/match-42/channels/robot", #"{"platform":"android","token":"\#(token)"}"#)
+            try #require(followed.status == 200, "\(followed.text)")
+            try await body(gateway)
+        }
+    }
+
+    /// Fills the form, and presses the button of the question.
+    /// - Returns: the path of the push
+    private func publish(
+        _ browser: ConsoleBrowser, _ token: String, _ more: KeyValuePairs<String, String>
+    ) async throws -> Reply {
+        let place = "/console/compose%@?draft=0123456789abcdef01234567"
+        let fields = [("csrf", token), ("name", "match-42")] + more.map { ($0.key, $0.value) }
+        _ = try await browser.post(place.replacing("%@", with: ""), fields + [("action", "publish")])
+        let question = try await browser.get(place.replacing("%@", with: "/publish"))
+        let problem = question.status == 200 ? "" : try await browser.get(place.replacing("%@", with: "")).text
+        try #require(problem.isEmpty, "\(problem)")
+        func hidden(_ name: String) throws -> String {
+            let parts = question.text.split(separator: "name=\"\(name)\" value=\"")
+            return String(try #require(parts.count > 1 ? parts.last : nil, "\(question.text)").prefix { $0 != "\"" })
+        }
+        let answer = [("key", try hidden("key")), ("at", try hidden("at"))]
+        return try await browser.post(place.replacing("%@", with: "/publish"), fields + answer)
+    }
+
+    @Test func `a publish that waits its seconds can be read, sent now and taken back`() async throws {
+        try await run([.android]) { gateway in
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
+            let sent = try await publish(browser, token, ["event": "end", "state": #"{"home":2,"away":1}"#])
+            let path = try #require(sent.header("location"), "\(sent.text)")
+            let room = try await browser.get("/console/names/match-42").text
+            #expect(room.contains("Take it back") && room.contains("2 : 1"), "\(room)")
+            let undone = try await browser.submit(path, ["csrf": token, "do": "undo"])
+            #expect(
+                undone.text.contains("&quot;home&quot;: 2") && !undone.text.contains("Not copied"), "\(undone.text)")
+            #expect(undone.text.contains("<option selected>end</option>"), "\(undone.text)")
+            let again = try await publish(browser, token, ["event": "update", "state": #"{"home":3,"away":1}"#])
+            let now = try await browser.post(
+                try #require(again.header("location"), "\(again.text)"), ["csrf": token, "do": "now"])
+            #expect(now.header("location")?.hasPrefix("/console/names/match-42?sent=") == true, "\(now.text)")
+        }
+    }
+
+    @Test func `the list of schedules has the name and the event, and finds by name`() async throws {
+        try await run([.android]) { gateway in
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
+            let time = TimeText.plainText(gateway.store.time.now() + 86_400_000)
+            let sent = try await publish(
+                browser, token, ["event": "end", "state": #"{"home":2,"away":1}"#, "send_at": time])
+            #expect(sent.status == 303, "\(sent.text)")
+            for query in ["", "?name=match"] {
+                let list = try await browser.get("/console/schedules\(query)").text
+                #expect(list.contains("/console/names/match-42") && list.contains("2 : 1"), "\(list)")
+            }
+            #expect(try await !browser.get("/console/schedules?name=order").text.contains("2 : 1"))
+            let file = try await browser.get("/console/schedules?as=csv").text
+            #expect(file.contains("match-42") && file.contains("end"), "\(file)")
+        }
+    }
+}
