@@ -46,12 +46,20 @@ import Testing
         }
     }
 
+    @Test(arguments: ["ios_channel", "android_channel"])
+    func `one device is one of any platform`(key: String) throws {
+        let copy = try sent(
+            #"{"aps":{"timestamp":1000000,"event":"update","content-state":{}}}"#, #"{"\#(key)":"a-1"}"#)
+        #expect(copy.form["audience"] == "device" && copy.form["audience_value"] == "a-1")
+        #expect(try ComposeForm(copy.form, now: 1).audience().text == #"{"channel":"a-1"}"#)
+    }
+
     /// Each of them makes the audience that it is a copy of.
     @Test(arguments: [
         (#""all""#, "all", ""), (#"{"tag":"gold","group":"club"}"#, "tag", "club:gold"),
         (#"{"tag":"gold"}"#, "tag", "gold"),
         (#"{"named_user":"ann"}"#, "user", "ann"),
-        (#"{"ios_channel":"6f3ab9d2-5a4e-4a1c-9a51-5d4c2b1e0f77"}"#, "device", "6f3ab9d2-5a4e-4a1c-9a51-5d4c2b1e0f77"),
+        (#"{"channel":"6f3ab9d2-5a4e-4a1c-9a51-5d4c2b1e0f77"}"#, "device", "6f3ab9d2-5a4e-4a1c-9a51-5d4c2b1e0f77"),
         (#"{"tag":"a:b"}"#, "json", #"{"tag":"a:b"}"#),
         (#"{"tag":"b","group":"a:"}"#, "json", #"{"tag":"b","group":"a:"}"#),
         (#"{"or":[{"tag":"a"},{"tag":"b"}]}"#, "json", #"{"or":[{"tag":"a"},{"tag":"b"}]}"#),

@@ -55,7 +55,7 @@ struct PublishRequest {
                     return ["tag": .string(tag), "group": .string(group)]
                 }
                 return ["tag": .string(value)]
-            case "channel": return ["ios_channel": .string(value)]
+            case "channel": return ["channel": .string(value)]
             case "user": return ["named_user": .string(value)]
             default: break
             }

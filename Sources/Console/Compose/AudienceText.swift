@@ -32,11 +32,16 @@ enum AudienceText {
         if let tag = object.text("tag") {
             return "devices with the tag \(tag) of the group \(object.text("group") ?? "device")"
         }
-        if let channel = object.text("ios_channel") { return "the device \(channel)" }
+        if let device = device(object) { return "the device \(device)" }
         if let user = object.text("named_user") { return "the devices of \(user)" }
         func joined(_ key: String, _ word: String) -> String? {
             object[key].flatMap { try? $0.array() }.map { "(\($0.map(text).joined(separator: " \(word) ")))" }
         }
         return joined("or", "or") ?? joined("and", "and") ?? object["not"].map { "all but \(text($0))" } ?? value.text
+    }
+
+    /// The one device that a selector names.
+    static func device(_ selector: JSONObject) -> String? {
+        (["channel"] + Platform.all.map { "\($0)_channel" }).compactMap { selector.text($0) }.first
     }
 }

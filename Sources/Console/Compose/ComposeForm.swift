@@ -163,7 +163,7 @@ struct ComposeForm {
             let tag = Tag(value)
             return .fields(["tag": .string(tag.name), "group": tag.group.map(JSON.string)])
         case "user": return ["named_user": .string(value)]
-        case "device": return ["ios_channel": .string(value)]
+        case "device": return ["channel": .string(value)]
         default:
             do throws(JSONError) {
                 return JSON(try JSONDocument(value).root)

@@ -96,7 +96,7 @@ struct CopiedPush {
             return
         }
         form["audience"] = devices.count == 1 ? "device" : "json"
-        let list = JSON.fields(["ios_channel": .array(devices.map(JSON.string))])
+        let list = JSON.fields(["channel": .array(devices.map(JSON.string))])
         form["audience_value"] = devices.count == 1 ? devices[0] : list.text
         if devices.count < letter.tokens {
             let kept = Shown.count(devices.count)
@@ -132,10 +132,14 @@ struct CopiedPush {
     private mutating func copy(audience: JSONValue?) {
         guard let audience else { return }
         let object = try? audience.object()
+        if let object, object.members.count == 1, let device = AudienceText.device(object) {
+            (form["audience"], form["audience_value"]) = ("device", device)
+            return
+        }
         let choices: [(String, String?)] = [
             ("all", ""), ("tag", object?.text("tag")),
             ("tag", object.flatMap { object in object.text("group").map { "\($0):\(object.text("tag") ?? "")" } }),
-            ("user", object?.text("named_user")), ("device", object?.text("ios_channel")),
+            ("user", object?.text("named_user")),
         ]
         for (choice, value) in choices {
             guard let value else { continue }

@@ -9,7 +9,7 @@ extension Audience {
         switch self {
         case .all: "all"
         case .tag(let tag, let group): ["tag": .string(tag), "group": .string(group)]
-        case .channel(let id): ["ios_channel": .string(id.description)]
+        case .channel(let id): ["channel": .string(id.description)]
         case .namedUser(let user): ["named_user": .string(user)]
         case .platform(let platform): ["device_type": .string(platform.name)]
         case .or(let parts): ["or": .array(parts.map(\.json))]

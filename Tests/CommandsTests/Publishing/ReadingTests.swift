@@ -14,7 +14,7 @@ import Testing
 struct ReadingTests {
     @Test(arguments: [
         ("all", #""all""#), ("tag:vip", #"{"tag":"vip"}"#), ("tag:team/a:b", #"{"tag":"a:b","group":"team"}"#),
-        ("channel:x", #"{"ios_channel":"x"}"#), ("user:jo\"", #"{"named_user":"jo\""}"#),
+        ("channel:x", #"{"channel":"x"}"#), ("user:jo\"", #"{"named_user":"jo\""}"#),
         (#"{"not":{"tag":"a"}}"#, #"{"not":{"tag":"a"}}"#),
     ])
     func `an audience in short`(text: String, json: String) throws {

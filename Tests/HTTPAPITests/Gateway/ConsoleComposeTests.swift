@@ -308,7 +308,7 @@ import Testing
 
     @Test(arguments: [
         (["a-1"], "device", "value=\"a-1\""),
-        (["a-1", "a-2"], "json", "{&quot;ios_channel&quot;:[&quot;a-1&quot;,&quot;a-2&quot;]}"),
+        (["a-1", "a-2"], "json", "{&quot;channel&quot;:[&quot;a-1&quot;,&quot;a-2&quot;]}"),
     ])
     func `the page composes the present state for the devices of the letter`(
         devices: [String], audience: String, value: String

@@ -76,4 +76,22 @@ import Testing
             #expect(file.contains("match-42") && file.contains("end"), "\(file)")
         }
     }
+
+    @Test func `one device is the audience in an app of any platform`() async throws {
+        try await run([.android]) { gateway in
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
+            let sent = try await publish(
+                browser, token,
+                ["event": "update", "state": "{}", "audience": "device", "audience_value": "robot"])
+            let path = try #require(sent.header("location"), "\(sent.text)")
+            let id = String(path.dropFirst("/console/pushes/".count))
+            #expect(try await browser.post(path, ["csrf": token, "do": "now"]).status == 303)
+            _ = try await gateway.store.schedules.runDue(try gateway.app, limit: 10)
+            let content = try await gateway.send("GET", "/api/push/\(id)/content")
+            let audience = try content.object.required("audience").object()
+            #expect(audience.text("channel") == "robot", "\(content.text)")
+            let page = try await browser.get("/console/pushes/\(id)").text
+            #expect(page.contains("the device robot"), "\(page)")
+        }
+    }
 }

@@ -70,7 +70,7 @@ extension ComposeForm {
         let others = body.members.filter { !["audience", "options"].contains($0.key) }
         return .object(
             others.map { JSON.Member($0.key, JSON($0.value)) } + [
-                JSON.Member("audience", ["ios_channel": .string(channel)]), JSON.Member("options", .object(options)),
+                JSON.Member("audience", ["channel": .string(channel)]), JSON.Member("options", .object(options)),
             ])
     }
 }

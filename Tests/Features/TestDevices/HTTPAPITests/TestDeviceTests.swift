@@ -36,7 +36,7 @@ import Testing
             #expect(pushes.count == 1)
             let id = try pushes[0].object().required("push_id").string()
             let content = try await gateway.send("GET", "/api/push/\(id)/content").text
-            #expect(content.contains(#""audience":{"ios_channel":"phone"}"#), "\(content)")
+            #expect(content.contains(#""audience":{"channel":"phone"}"#), "\(content)")
             #expect(try await gateway.send("GET", "/api/push/\(id)/trace").text.contains(#""channel_id":"phone""#))
             let unknown = try await browser.submit(
                 "/console/compose",
