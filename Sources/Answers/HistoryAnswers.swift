@@ -22,16 +22,19 @@ public struct HistoryAnswer: AnswerBody {
 public struct ContentAnswer: AnswerBody {
     public let pushID: String
     public let audience: RawJSON
+    public let deviceTypes: [String]?
     public let payloadBytes: Int
     public let payload: RawJSON
 
-    public init(pushID: String, audience: RawJSON, payloadBytes: Int, payload: RawJSON) {
-        (self.pushID, self.audience, self.payloadBytes, self.payload) = (pushID, audience, payloadBytes, payload)
+    public init(pushID: String, audience: RawJSON, deviceTypes: [String]?, payloadBytes: Int, payload: RawJSON) {
+        (self.pushID, self.audience, self.deviceTypes) = (pushID, audience, deviceTypes)
+        (self.payloadBytes, self.payload) = (payloadBytes, payload)
     }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == ContentAnswer {
         pushID = try fields("push_id", \.pushID, .pushID)
         audience = try fields("audience", \.audience, .named("Selector"))
+        deviceTypes = try fields.optional("device_types", \.deviceTypes, .deviceTypes)
         payloadBytes = try fields("payload_bytes", \.payloadBytes)
         payload = try fields("payload", \.payload, "What APNs got.")
     }

@@ -26,10 +26,14 @@ public struct BroadcastChannelAnswer: AnswerBody {
 public struct LastContentStateAnswer: AnswerBody {
     public let pushID, event, acceptedAt: String
     public let audience, contentState: RawJSON
+    public let deviceTypes: [String]?
 
-    public init(pushID: String, event: String, acceptedAt: String, audience: RawJSON, contentState: RawJSON) {
+    public init(
+        pushID: String, event: String, acceptedAt: String, audience: RawJSON, deviceTypes: [String]?,
+        contentState: RawJSON
+    ) {
         (self.pushID, self.event, self.acceptedAt, self.audience) = (pushID, event, acceptedAt, audience)
-        self.contentState = contentState
+        (self.deviceTypes, self.contentState) = (deviceTypes, contentState)
     }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == LastContentStateAnswer {
@@ -37,6 +41,7 @@ public struct LastContentStateAnswer: AnswerBody {
         event = try fields("event", \.event, .event)
         acceptedAt = try fields("accepted_at", \.acceptedAt, .time)
         audience = try fields("audience", \.audience, .named("Selector"))
+        deviceTypes = try fields.optional("device_types", \.deviceTypes, .deviceTypes)
         contentState = try fields("content_state", \.contentState)
     }
 }
@@ -48,13 +53,15 @@ public struct NewestPushAnswer: AnswerBody {
     }
     public let pushID, event, state, acceptedAt: String
     public let audience: RawJSON
+    public let deviceTypes: [String]?
     public let by: PublisherAnswer?
 
     public init(
-        pushID: String, event: String, state: String, acceptedAt: String, audience: RawJSON, by: PublisherAnswer?
+        pushID: String, event: String, state: String, acceptedAt: String, audience: RawJSON, deviceTypes: [String]?,
+        by: PublisherAnswer?
     ) {
         (self.pushID, self.event, self.state, self.acceptedAt) = (pushID, event, state, acceptedAt)
-        (self.audience, self.by) = (audience, by)
+        (self.audience, self.deviceTypes, self.by) = (audience, deviceTypes, by)
     }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == NewestPushAnswer {
@@ -63,6 +70,7 @@ public struct NewestPushAnswer: AnswerBody {
         state = try fields("state", \.state, .pushState)
         acceptedAt = try fields("accepted_at", \.acceptedAt, .time)
         audience = try fields("audience", \.audience, .named("Selector"))
+        deviceTypes = try fields.optional("device_types", \.deviceTypes, .deviceTypes)
         by = try fields.optional("by", \.by)
     }
 }

@@ -64,7 +64,7 @@ struct Visit: Sendable {
         let isUnderWay = ["queued", "sending"].contains(ledger.state)
         guard isUnderWay, !ledger.expanded, ledger.event != "start" else { return nil }
         let path = "/api/push/\(Form.encoded(ledger.pushID))/content"
-        guard let content: ContentAnswer = try? await find(path), (try? content.audience.value?.string()) == "all",
+        guard let content: ContentAnswer = try? await find(path), content.isForEveryone,
             let name: ActivityAnswer = try? await find("/api/activities/\(Form.encoded(ledger.name))")
         else { return nil }
         return max(name.tokens, ledger.targets)

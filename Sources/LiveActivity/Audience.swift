@@ -19,6 +19,25 @@ public indirect enum Audience: Hashable, Sendable {
         return self == .all ? some : .and([some, self])
     }
 
+    /// The audience and the platforms from which `on` made this one. Nil: all platforms of the app.
+    public var parts: (audience: Audience, platforms: [Platform]?) {
+        if let platforms = platformsAlone { return (.all, platforms) }
+        if case .and(let parts) = self, parts.count == 2, let platforms = parts[0].platformsAlone {
+            return (parts[1], platforms)
+        }
+        return (self, nil)
+    }
+
+    private var platformsAlone: [Platform]? {
+        switch self {
+        case .platform(let platform): return [platform]
+        case .or(let parts):
+            let platforms = parts.compactMap { part in if case .platform(let one) = part { one } else { nil } }
+            return !parts.isEmpty && platforms.count == parts.count ? platforms : nil
+        default: return nil
+        }
+    }
+
     public static let deviceGroup = "device"
     /// Acceptance refuses selectors that are nested deeper than this.
     public static let maximumDepth = 16

@@ -71,6 +71,13 @@ import Testing
         #expect(try ComposeForm(copy.form, now: 1).audience().text == audience)
     }
 
+    @Test func `a copy of a push for one platform is for that platform`() throws {
+        let payload = #"{"aps":{"timestamp":1000000,"event":"update","content-state":{}}}"#
+        let copy = try sent(payload, #"{"tag":"gold"}"#, types: #"["android"]"#)
+        let push = try ComposeForm(copy.form, now: 1).push(on: [.ios, .android]).text
+        #expect(push.hasPrefix(#"{"audience":{"tag":"gold"},"device_types":["android"],"#), "\(push)")
+    }
+
     @Test func `a copy has what the push had, and names what it has not`() throws {
         let copy = try sent(
             #"{"aps":{"timestamp":1000000,"event":"end","content-state":{"home":1.50,"lamplighter":"x"},"#
@@ -134,9 +141,10 @@ import Testing
         return CopiedPush(try ScheduleAnswer(answer: Array(answer.utf8)))
     }
 
-    private func sent(_ payload: String, _ audience: String) throws -> CopiedPush {
+    private func sent(_ payload: String, _ audience: String, types: String? = nil) throws -> CopiedPush {
+        let devices = types.map { #""device_types":\#($0),"# } ?? ""
         let content =
-            #"{"push_id":"0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10","audience":\#(audience),"payload_bytes":1,"payload":\#(payload)}"#
+            #"{"push_id":"0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",\#(devices)"audience":\#(audience),"payload_bytes":1,"payload":\#(payload)}"#
         return CopiedPush(try ledger(), try ContentAnswer(answer: Array(content.utf8)))
     }
 

@@ -47,6 +47,7 @@ public struct Shape: Sendable, ExpressibleByStringLiteral {
     public static let eventKind = named("EventKind")
     /// A list of texts, of a member that is passed on as it was written.
     public static let texts = Shape(["type": "array", "items": ["type": "string"]], replacesType: true)
+    public static let deviceTypes = list(.plain, "The platforms that it is for. Absent: all of the app.")
     public static let event = words(ActivityEvent.allCases.map(\.rawValue))
     /// One object or a list of them, as somebody wrote it.
     public static func objectOrList(_ text: String) -> Shape {

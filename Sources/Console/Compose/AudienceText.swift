@@ -15,7 +15,7 @@ enum AudienceText {
 
     /// The audience of a push that was sent.
     static func text(_ content: ContentAnswer, of event: String) -> String? {
-        content.audience.value.map { text($0, of: event, on: nil) }
+        content.audience.value.map { text($0, of: event, on: content.deviceTypes) }
     }
 
     /// - Parameter platforms: nil: all of the app

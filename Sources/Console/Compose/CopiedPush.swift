@@ -19,6 +19,7 @@ struct CopiedPush {
             return
         }
         copy(audience: content.audience.value)
+        form["platforms"] = content.deviceTypes?.joined(separator: ",") ?? ""
         let sent = Self.seconds(aps["timestamp"]) ?? 0
         copy(aps, at: sent, key: { $0.replacing("_", with: "-") })
         note(aps, known: Self.members.map { $0.replacing("_", with: "-") } + Self.ofPayload)

@@ -3,6 +3,11 @@ import LiveActivity
 import StrictJSON
 import Synchronization
 
+extension ContentAnswer {
+    /// Whether the push is for everyone, on all platforms of the app.
+    var isForEveryone: Bool { deviceTypes == nil && (try? audience.value?.string()) == "all" }
+}
+
 /// A push of a name, with what it said and to whom.
 struct SaidPush: Sendable {
     let ledger: LedgerAnswer
@@ -11,7 +16,7 @@ struct SaidPush: Sendable {
 
     /// A test send is for one device, and is never the state of a name.
     var isTest: Bool { ledger.test == true }
-    var isForEveryone: Bool { content.flatMap { try? $0.audience.value?.string() } == "all" }
+    var isForEveryone: Bool { content?.isForEveryone ?? false }
     /// Whether cards show it: a push that was stopped before it reached anybody leaves them as they were.
     var stands: Bool {
         guard ["cancelled", "failed", "expired"].contains(ledger.state) else { return true }

@@ -94,4 +94,57 @@ import Testing
             #expect(page.contains("the device robot"), "\(page)")
         }
     }
+
+    @Test func `a push for one platform is sent again for that platform`() async throws {
+        try await run([.ios, .android]) { gateway in
+            let body =
+                #"{"audience":{"tag":"gold"},"device_types":["android"],"notification":{"android":{"live_update":{"name":"match-42","event":"update","content_state":{"n":1}}}}}"#
+            let push = try await gateway.publish(body).strings("push_ids")[0]
+            let content = try await gateway.send("GET", "/api/push/\(push)/content").object
+            #expect(content.text("audience") == nil && content.object("audience")?.text("tag") == "gold")
+            #expect(try content.required("device_types").array().map { try $0.string() } == ["android"])
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
+            let form = try await browser.get("/console/compose?push=\(push)").text
+            #expect(form.contains("<option value=\"android\" selected>Android</option>"), "\(form)")
+            let sent = try await publish(
+                browser, token,
+                [
+                    "event": "update", "state": #"{"n":2}"#, "audience": "tag", "audience_value": "gold",
+                    "platforms": "android",
+                ])
+            let path = try #require(sent.header("location"), "\(sent.text)")
+            let schedule = try await gateway.send("GET", "/api/schedules/\(path.dropFirst("/console/pushes/".count))")
+            #expect(schedule.text.contains(#""device_types":["android"]"#), "\(schedule.text)")
+            #expect(!schedule.text.contains("live_activity"), "\(schedule.text)")
+            let room = try await browser.get("/console/names/match-42").text
+            #expect(room.contains("the group device, on Android"), "\(room)")
+        }
+    }
+
+    @Test func `a push for everyone on one platform is not for everyone`() async throws {
+        try await run([.ios, .android]) { gateway in
+            try await gateway.follow("match-42")
+            let both = try await gateway.publish(
+                #"{"audience":"all","device_types":"all","notification":{"ios":{"live_activity":{"name":"match-42","event":"update","content_state":{"home":1,"away":0}}},"android":{"live_update":{"name":"match-42","event":"update","content_state":{"home":1,"away":0}}}}}"#
+            )
+            #expect(both.status == 202, "\(both.text)")
+            let one = try await gateway.publish(
+                publishText(activity: #"{"name":"match-42","event":"update","content_state":{"home":7,"away":0}}"#))
+            #expect(one.status == 202, "\(one.text)")
+            let newest = try await gateway.send("GET", "/api/activities/match-42").object.object("newest_push")
+            #expect(newest?.text("audience") == "all" && newest?["device_types"] != nil)
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
+            let room = try await browser.get("/console/names/match-42").text
+            #expect(room.contains("everyone who follows, on iOS"), "\(room)")
+            #expect(room.contains("&quot;home&quot;:1") || room.contains("&quot;home&quot;: 1"), "\(room)")
+            // Its end closes nothing, and the question does not say so.
+            let fields: KeyValuePairs = [
+                "csrf": token, "action": "publish", "name": "match-42", "event": "end", "state": "{}",
+                "platforms": "ios",
+            ]
+            let question = try await browser.submit("/console/compose", fields).text
+            #expect(question.contains("End 1 card?") && !question.contains("closes the name"), "\(question)")
+            #expect(question.contains("everyone who follows, on iOS"), "\(question)")
+        }
+    }
 }

@@ -38,6 +38,7 @@ public struct Exporter: Sendable {
     func line(_ push: IndexedPush.Record) -> [UInt8] {
         var json = push.ledger.withPublisher.answerJSON
         json.append("audience", .raw(Array(push.audience.answer.bytes)))
+        if let types = push.audience.deviceTypes { json.append("device_types", .array(types.map(JSON.string))) }
         if withContent {
             // The publisher's state is as it came. Outside of texts a line break is a space.
             json.append("payload", .raw(push.payload.map { [0x0A, 0x0D].contains($0) ? 0x20 : $0 }))

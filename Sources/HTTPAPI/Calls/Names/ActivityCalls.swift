@@ -63,6 +63,7 @@ extension PresentPush {
         return LastContentStateAnswer(
             pushID: ledger.id.description, event: ledger.event.rawValue,
             acceptedAt: TimeText.text(ledger.createdAt), audience: audience.answer,
+            deviceTypes: audience.deviceTypes,
             contentState: RawJSON(answer: state))
     }
 }

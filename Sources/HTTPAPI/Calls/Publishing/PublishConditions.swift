@@ -71,6 +71,7 @@ extension PresentPush {
         NewestPushAnswer(
             pushID: ledger.id.description, event: ledger.event.rawValue, state: ledger.state.rawValue,
             acceptedAt: TimeText.text(ledger.createdAt), audience: audience.answer,
+            deviceTypes: audience.deviceTypes,
             by: call.mayRead ? ledger.publisher.map(PublisherAnswer.init) : nil)
     }
 }

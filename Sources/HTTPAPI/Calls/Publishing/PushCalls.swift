@@ -24,8 +24,8 @@ struct PushCalls: CallGroup {
         let id = try call.id("push_id")
         guard let content = try await pushes.content(call.app.key, id) else { throw APIError.noSuchPush }
         let body = ContentAnswer(
-            pushID: id.description, audience: content.audience.answer, payloadBytes: content.payload.count,
-            payload: RawJSON(checked: content.payload))
+            pushID: id.description, audience: content.audience.answer, deviceTypes: content.audience.deviceTypes,
+            payloadBytes: content.payload.count, payload: RawJSON(checked: content.payload))
         return Answer(200, body)
     }
 
