@@ -228,6 +228,8 @@ import Testing
         ("notification.ios.live_activity.stale_date is in the past: x", "Stale after is in the past: x"),
         ("notification.ios.live_activity: the payload is over 4096 bytes", "The payload is over 4096 bytes"),
         ("notification.ios.live_activity.content_state holds `{{`", "Content state holds `{{`"),
+        ("notification.android.live_update.content_state holds `{{`", "Content state holds `{{`"),
+        ("notification.android.live_update: the payload is too large", "The payload is too large"),
         ("\"match-24\" has no followers", "\"match-24\" has no followers"),
     ])
     func `a text of the API names fields and no path`(text: String, words: String) {

@@ -41,6 +41,27 @@ import Testing
         }
     }
 
+    @Test func `a named user with a device on each platform is forgotten on both`() async throws {
+        try await GatewayFixture.run(configure: { $0.apps[0].platforms = [.ios, .android] }) { gateway in
+            try await Self.follow(gateway, "phone", "ann")
+            let address = "fMEpW9-8T6:APA91b" + String(repeating: "x", count: 130)
+            let body =
+                #"{"channel":{"device_type":"android","push_address":"\#(address)","set_tags":true,"tags":["t"],"named_user_id":"ann"}}"#
+            #expect(try await gateway.send("PUT", "/api/channels/robot", body).status == 200)
+            func follow() async throws -> Reply {
+                try await gateway.send("PUT", "/api/activities/match-9/channels/robot", #"{"platform":"android"}"#)
+            }
+            #expect(try await follow().status == 200)
+            let reply = try await gateway.send("POST", "/api/named_users/uninstall", #"{"named_user_id":"ann"}"#)
+            #expect(reply.status == 202 && reply.text == #"{"ok":true}"#, "\(reply.text)")
+            for channel in ["phone", "robot"] {
+                #expect(try await gateway.send("GET", "/api/channels/\(channel)").status == 404)
+            }
+            #expect(try await !gateway.send("GET", "/api/activities/match-9/channels").text.contains("robot"))
+            #expect(try await follow().text.contains("the channel has no address yet"), "the address is gone too")
+        }
+    }
+
     @Test func `a named user shows its channels and their tags`() async throws {
         try await GatewayFixture.run { gateway in
             for channel in ["device-1", "device-2"] { try await Self.follow(gateway, channel, "ann") }

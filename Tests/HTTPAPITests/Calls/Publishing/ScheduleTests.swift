@@ -51,6 +51,23 @@ import Testing
         }
     }
 
+    @Test func `a schedule for both platforms goes out as one push for both`() async throws {
+        try await GatewayFixture.run(configure: { $0.apps[0].platforms = [.ios, .android] }) { gateway in
+            let push =
+                #"{"audience":"all","device_types":["ios","android"],"notification":{"ios":{"live_activity":{"name":"match-42","event":"update","content_state":{"n":1}}},"android":{"live_update":{"name":"match-42","event":"update","content_state":{"n":2}}}}}"#
+            let created = try await gateway.send("POST", "/api/schedules", text("2026-11-21T19:00:00", push: push))
+            let id = try #require(PushID(try created.strings("schedule_ids")[0]), "\(created.text)")
+            let runs = try await gateway.store.schedules.runDue(try gateway.app, limit: 10)
+            #expect(runs.count == 1)
+            let name = try ActivityName("match-42")
+            let record = try #require(try await gateway.store.sweeps.records(try gateway.app, name, [id])[id])
+            #expect(record.contents[.android]?.contentState?.bytes == Array(#"{"n":2}"#.utf8))
+            #expect(String(decoding: record.payload, as: UTF8.self).contains(#""content-state":{"n":1}"#))
+            let ledger = try await gateway.send("GET", "/api/push/\(id)").object
+            #expect(ledger.object("platforms")?.members.map(\.key) == ["ios", "android"])
+        }
+    }
+
     @Test func `finished schedules are listed apart`() async throws {
         try await GatewayFixture.run { gateway in
             var ids: [String] = []
