@@ -66,6 +66,7 @@ struct AnswersFixture: Sendable {
             server, url: proxy.url, connections: 1, scripts: [], replicas: ReplicaPolicy(replicas: 0), events: policy,
             configure: {
                 $0.apps[0].takesReceipts = true
+                $0.apps[0].platforms = [.ios, .android]
                 setUp(&$0)
             }
         ) { gateway in

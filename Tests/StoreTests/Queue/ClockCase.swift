@@ -70,7 +70,8 @@ struct ClockCase: Sendable, CustomTestStringConvertible, CustomStringConvertible
             try await channels.register(app, channel, tags: TagChange(), namedUser: nil)
             for version in ["1", "2"] { _ = try await channels.note(version: version, app, channel) }
             return {
-                if try await channels.noteCleared([fixture.name], app, channel).isEmpty { return .zero }
+                let cleared = ClearedNames([fixture.name], last: 0)
+                if try await channels.noteCleared(cleared, app, channel).isEmpty { return .zero }
                 let key = fixture.store.keys.channel(app, channel)
                 let version = try await fixture.store.redis.send(RedisCommand("HGET", key, "version")).string()
                 let changed = try #require(version.split(separator: " ").first.flatMap { Int64($0) })

@@ -121,7 +121,7 @@ struct ChannelCalls: CallGroup {
             case .set(let place, let registration):
                 _ = try await registrations.register(registration, in: place, call.app)
             case .remove(let place, let untrack): try await registrations.unregister([untrack], from: place, call.app)
-            case .removeCard(let name, _, let untrack) where !kept.contains(name):
+            case .removeCard(let name, let at, let untrack) where at > kept[name] ?? .min:
                 try await registrations.unregister([untrack], from: .activity(name), call.app)
             case .removeCard: break
             }

@@ -1,5 +1,6 @@
 import LiveActivity
 import StrictJSON
+import TestSupport
 import Testing
 
 @testable import HTTPAPI
@@ -278,6 +279,26 @@ import Testing
             }
             #expect(rejected == [3, 4])
             #expect(try await gateway.send("GET", "/api/activities/match-1").integer("tokens") == 2)
+        }
+    }
+
+    /// Redis's clock moves between the two.
+    @Test(arguments: [true, false], [595, 601])
+    func `batch and version belong together for ten minutes`(versionFirst: Bool, seconds: Int) async throws {
+        let clock = try TestClock()
+        let server = try await RedisServer.start(clock: clock)
+        defer { server.stop() }
+        try await GatewayFixture.run(
+            server, url: server.url, configure: { $0.apps[0].platforms = [.ios, .android] }
+        ) { gateway in
+            try await put(gateway, version: "1.0")
+            try await batch(gateway, "set", ["match-1": 60_000])
+            if versionFirst { try await put(gateway, version: "1.1") }
+            if !versionFirst { try await batch(gateway, "remove", ["match-1": 20]) }
+            clock.step(.seconds(seconds))
+            if versionFirst { try await batch(gateway, "remove", ["match-1": 20]) }
+            if !versionFirst { try await put(gateway, version: "1.1") }
+            #expect(try await card(gateway, "match-1") == (seconds < 600 ? PushToken.withoutCard : nil))
         }
     }
 

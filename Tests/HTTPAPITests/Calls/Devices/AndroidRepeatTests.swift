@@ -1,0 +1,121 @@
+import LiveActivity
+import TestSupport
+import Testing
+
+@testable import HTTPAPI
+@testable import Store
+
+/// Calls of an Android install that break off wherever Redis goes away. Its app repeats them.
+@Suite struct AndroidRepeatTests {
+    /// Breaks a call off at each of its commands in turn, each time with a phone of its own, and repeats it.
+    private func eachBreak(
+        prepare: (Phone) async throws -> Void, call: (Phone) async throws -> Reply,
+        between: (Phone) async throws -> Void = { _ in },
+        check: (Phone, _ place: String) async throws -> Void
+    ) async throws {
+        try await AnswersFixture.run { fixture in
+            var number = 0
+            for fault in [RedisProxy.Fault.cutBefore, .cutAfter] {
+                var (passing, struck) = (0, true)
+                while struck, passing < 100 {
+                    number += 1
+                    let phone = Phone(fixture: fixture, number: number)
+                    try await prepare(phone)
+                    fixture.proxy.arm(fault, passing: passing)
+                    _ = try await call(phone)
+                    struck = fixture.proxy.disarm()
+                    try await between(phone)
+                    var again = try await call(phone)
+                    for _ in 0..<5 where again.status == 503 { again = try await call(phone) }
+                    #expect(again.status == 200, "\(again.text)")
+                    try await check(phone, "\(fault) after \(passing)")
+                    passing += 1
+                }
+                #expect(passing > 3 && passing < 100, "the call sends no commands, or never the last one")
+            }
+        }
+    }
+
+    /// When the phone tells of the app's new version.
+    enum Order: CaseIterable { case before, between, behind }
+
+    /// The phone's clock is ahead, so its removals seem to be later than all that happens here.
+    @Test(arguments: Order.allCases)
+    func `what an update of the app removes comes back, however often the batch is repeated`(
+        version order: Order
+    ) async throws {
+        try await eachBreak { phone in
+            try await phone.put(version: "1.0")
+            try await phone.batch("set", ago: 60_000)
+            if order == .before { try await phone.put(version: "1.1") }
+        } call: { phone in
+            try await phone.batch("remove", ago: -5_000)
+        } between: { phone in
+            if order == .between { try await phone.put(version: "1.1") }
+        } check: { phone, place in
+            if order == .behind { try await phone.put(version: "1.1") }
+            #expect(try await phone.cards() == [PushToken.withoutCard, PushToken.withoutCard], "\(place)")
+            // The batch's answer was lost once more.
+            try await phone.batch("remove", ago: -5_000)
+            #expect(try await phone.cards() == [PushToken.withoutCard, PushToken.withoutCard], "\(place)")
+            // The first card comes back, and both are swiped away. The report of the second one is lost.
+            try await phone.batch("set", ago: -6_000, phone.names.prefix(1))
+            #expect(try await phone.cards() == [PushToken.ofChannel, PushToken.withoutCard], "\(place)")
+            try await phone.batch("remove", ago: -7_000)
+            #expect(try await phone.cards() == [nil, nil], "\(place)")
+        }
+    }
+}
+
+/// An install that follows two names.
+private struct Phone {
+    let fixture: AnswersFixture
+    let number: Int
+
+    var channel: String { "phone-\(number)" }
+    var names: [String] { ["match-\(number)-1", "match-\(number)-2"] }
+    static func address(_ name: String) -> String { "\(name)-8T6:APA91b" + String(repeating: "x", count: 130) }
+
+    @discardableResult
+    func put(_ rest: String) async throws -> Reply {
+        try await fixture.gateway.send(
+            "PUT", "/api/channels/\(channel)", #"{"channel":{"device_type":"android"\#(rest)}}"#)
+    }
+    @discardableResult
+    func put(address: String) async throws -> Reply { try await put(#","push_address":"\#(Self.address(address))""#) }
+    func put(version: String) async throws {
+        let rest = #","push_address":"\#(Self.address("one"))","app_version":"\#(version)""#
+        var reply = try await put(rest)
+        for _ in 0..<5 where reply.status == 503 { reply = try await put(rest) }
+        #expect(reply.status == 200, "\(reply.text)")
+    }
+
+    /// A batch of Airship's SDK.
+    /// - Parameter ago: ms
+    @discardableResult
+    func batch(_ action: String, ago: Int64, _ names: ArraySlice<String>? = nil) async throws -> Reply {
+        let updates = (names ?? self.names[...]).map { name in
+            #"{"action":"\#(action)","name":"\#(name)","action_ts_ms":\#(testNow - ago),"start_ts_ms":\#(testNow - 60_000)}"#
+        }
+        return try await fixture.gateway.send(
+            "PUT", "/api/channels/sdk/batch/\(channel)?platform=android",
+            #"{"live_updates":[\#(updates.joined(separator: ","))]}"#)
+    }
+
+    private func entries() async throws -> [(card: [UInt8], at: Int64)?] {
+        var entries: [(card: [UInt8], at: Int64)?] = []
+        for name in names { entries.append(try await entry(.activity(try ActivityName(name)))) }
+        return entries
+    }
+
+    private func entry(_ place: TokenPlace) async throws -> (card: [UInt8], at: Int64)? {
+        let page = try await fixture.store.tokens.lookup(fixture.app, place, [ChannelID(channel).stored]).page
+        return page.isEmpty ? nil : (Array(page.token(0)), page.entries[0].registeredAt)
+    }
+
+    /// What the names keep in place of an address.
+    func cards() async throws -> [[UInt8]?] { try await entries().map { $0?.card } }
+    func address() async throws -> String? {
+        try await entry(.addresses(on: .android)).flatMap { AndroidAddress(stored: $0.card)?.text }
+    }
+}
