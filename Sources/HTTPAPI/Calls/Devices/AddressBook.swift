@@ -22,6 +22,10 @@ struct AddressBook: CallGroup {
     /// An address that was told again is noted again after this time (ms), so that it lives on.
     private static let renewal: Int64 = 86_400_000
 
+    /// An address starts this much earlier (ms) until the states of its channel's names are on their way to it. If the
+    /// call breaks off before, the next one repeats the states.
+    private static let lead: Int64 = 3_600_000
+
     /// Stores addresses that are new, or that were last stored a day ago. Others cost a look.
     /// - Returns: the positions of channels that have no address, neither here nor before
     func note(_ words: [Word], on platform: Platform, _ app: GatewayApp) async throws -> [Int] {
@@ -30,27 +34,34 @@ struct AddressBook: CallGroup {
         let (page, _) = try await store.tokens.lookup(app.key, place, words.map(\.channel.stored))
         var known: [ArraySlice<UInt8>: Int] = [:]
         for index in 0..<page.count { known[page.channel(index)] = index }
-        var (changes, moved, missing): ([Registration], [ChannelID], [Int]) = ([], [], [])
+        var (changes, moved, missing): ([Registration], [Registration], [Int]) = ([], [], [])
         for (position, word) in words.enumerated() {
             let index = known[word.channel.stored[...]]
             let before = index.map { (token: Array(page.token($0)), isSilent: page.entries[$0].isSilent) }
             let isFresh = index.map { word.at - page.entries[$0].registeredAt < Self.renewal } ?? false
+            let isBrokenOff = index.map { page.entries[$0].minutes > 0 } ?? false
             guard let token = word.address else {
                 if before == nil { missing.append(position) }
                 continue
             }
             let isSilent = word.showsNotifications.map { !$0 } ?? before?.isSilent ?? false
-            if let before, isFresh, before == (token.bytes, isSilent) { continue }
+            if let before, isFresh, !isBrokenOff, before == (token.bytes, isSilent) { continue }
             // If many channels come at once, those without an address are most likely new.
-            let isBack = before.map { $0.token != token.bytes || $0.isSilent } ?? (words.count == 1)
-            if isBack, !isSilent { moved.append(word.channel) }
-            changes.append(
-                Registration(
-                    channel: word.channel, token: token, registeredAt: word.at,
-                    frequentPushesEnabled: isSilent ? false : nil))
+            let isBack =
+                before.map { $0.token != token.bytes || $0.isSilent || isBrokenOff }
+                ?? (words.count == 1)
+            var change = Registration(
+                channel: word.channel, token: token, registeredAt: word.at,
+                frequentPushesEnabled: isSilent ? false : nil)
+            if isBack, !isSilent {
+                moved.append(change)
+                change.startedAt = min(word.at, store.time.now()) - Self.lead
+            }
+            changes.append(change)
         }
         _ = try await registrations.register(changes, in: place, app)
-        for channel in moved { try await repeatStates(channel, on: platform, app) }
+        for change in moved { try await repeatStates(change.channel, on: platform, app) }
+        if !moved.isEmpty { _ = try await store.registry.track(app.key, place, moved) }
         return missing
     }
 

@@ -65,6 +65,20 @@ import Testing
             #expect(try await phone.cards() == [nil, nil], "\(place)")
         }
     }
+
+    @Test func `a new address brings the state of each name, wherever its call breaks off`() async throws {
+        try await eachBreak { phone in
+            try await phone.put(address: "one")
+            try await phone.batch("set", ago: 60_000)
+        } call: { phone in
+            try await phone.put(address: "two")
+        } check: { phone, place in
+            let (address, registered) = (try await phone.address(), try await phone.registered())
+            #expect(address == Phone.address("two"), "\(place)")
+            // A state is repeated with a registration of now.
+            #expect(registered == [testNow, testNow], "\(place)")
+        }
+    }
 }
 
 /// An install that follows two names.
@@ -115,6 +129,7 @@ private struct Phone {
 
     /// What the names keep in place of an address.
     func cards() async throws -> [[UInt8]?] { try await entries().map { $0?.card } }
+    func registered() async throws -> [Int64?] { try await entries().map { $0?.at } }
     func address() async throws -> String? {
         try await entry(.addresses(on: .android)).flatMap { AndroidAddress(stored: $0.card)?.text }
     }
