@@ -34,7 +34,7 @@ public struct Tokens: Sendable {
 
     /// Looks channels up in one round trip, and reads `more` at the same moment.
     /// - Returns: the entries in order; nil for a channel that is not tracked or whose registration's life is over. And
-    ///   when the app removed each channel whose card no `end` of ours had ended, epoch ms.
+    ///   when the app removed each channel whose card no `end` of ours had ended, epoch ms; 0: it has an older record.
     package func lookup(
         _ place: PlaceKeys, _ channels: [[UInt8]], and more: [RedisCommand] = []
     ) async throws(StoreError) -> Found {
@@ -61,7 +61,7 @@ public struct Tokens: Sendable {
                     guard
                         case .live(let offset, let registeredAt, let isInfrequent, let minutes, let platform) = reading
                     else {
-                        removals[index] = RegistryRecord.removal(of: value)
+                        removals[index] = RegistryRecord.removal(of: value) ?? 0
                         continue
                     }
                     entries[index] = Entry(
@@ -113,6 +113,15 @@ public struct Tokens: Sendable {
         var counts = BlockCounts()
         try counts.add(replies, isFirst: true)
         return (page(channels.indices.map { (channels[$0], entries[$0]) }), counts)
+    }
+
+    /// The tracked ones among these channels, as `lookup`, and the ones that were tracked before. One round trip.
+    public func known(
+        _ app: AppKey, _ tokens: TokenPlace, _ channels: [[UInt8]]
+    ) async throws(StoreError) -> (page: TokenPage, former: Set<[UInt8]>) {
+        let (entries, removals, _) = try await lookup(keys.place(app, tokens), channels)
+        let former = channels.indices.filter { removals[$0] != nil }.map { channels[$0] }
+        return (page(channels.indices.map { (channels[$0], entries[$0]) }), Set(former))
     }
 
     /// The tracked channels among the arrivals of a catch-up, without channels that registered again since the arrivals

@@ -31,7 +31,7 @@ struct AddressBook: CallGroup {
     func note(_ words: [Word], on platform: Platform, _ app: GatewayApp) async throws -> [Int] {
         if words.isEmpty { return [] }
         let place = TokenPlace.addresses(on: platform)
-        let (page, _) = try await store.tokens.lookup(app.key, place, words.map(\.channel.stored))
+        let (page, former) = try await store.tokens.known(app.key, place, words.map(\.channel.stored))
         var known: [ArraySlice<UInt8>: Int] = [:]
         for index in 0..<page.count { known[page.channel(index)] = index }
         var (changes, moved, missing): ([Registration], [Registration], [Int]) = ([], [], [])
@@ -46,10 +46,10 @@ struct AddressBook: CallGroup {
             }
             let isSilent = word.showsNotifications.map { !$0 } ?? before?.isSilent ?? false
             if let before, isFresh, !isBrokenOff, before == (token.bytes, isSilent) { continue }
-            // If many channels come at once, those without an address are most likely new.
+            // If many channels come at once, those that never had an address are most likely new.
             let isBack =
                 before.map { $0.token != token.bytes || $0.isSilent || isBrokenOff }
-                ?? (words.count == 1)
+                ?? (words.count == 1 || former.contains(word.channel.stored))
             var change = Registration(
                 channel: word.channel, token: token, registeredAt: word.at,
                 frequentPushesEnabled: isSilent ? false : nil)

@@ -282,6 +282,36 @@ import Testing
         }
     }
 
+    /// One was suspended, and FCM called the other one's address dead.
+    @Test func `bulk lines bring addresses back, and the state of each other name with them`() async throws {
+        try await run { gateway in
+            let long = testNow - 60_000
+            for phone in ["a", "b"] {
+                let rest = #","token":"\#(Self.token)","registered_at_ms":\#(long)"#
+                #expect(try await follow(gateway, "match-1", phone, rest).status == 200)
+            }
+            let suspended = try await gateway.send("PUT", "/api/channels/a", #"{"channel":{"device_type":"android"}}"#)
+            #expect(suspended.status == 200)
+            let dead = TokenRemoval(
+                channel: try ChannelID("b").stored, token: try AndroidAddress(.token, Self.token).stored,
+                deadSince: testNow, attributesType: TokenPlace.addressesType(.android), platform: .android)
+            let place = TokenPlace.addresses(on: .android)
+            #expect(try await gateway.store.registry.prune(try gateway.app, place, [dead]) == [.pruned])
+            let lines = ["a", "b", "new"].map {
+                #"{"channel":"\#($0)","platform":"android","token":"\#(Self.other)"}"#
+            }
+            let reply = try await gateway.send(
+                "POST", "/api/activities/match-2/channels", lines.joined(separator: "\n"))
+            #expect(try reply.integer("accepted") == 3, "\(reply.text)")
+            // A state is repeated with a registration of now.
+            let channels = try ["a", "b"].map { try ChannelID($0).stored }
+            let page = try await gateway.store.tokens.lookup(
+                gateway.app, .activity(try ActivityName("match-1")), channels
+            ).page
+            #expect(page.entries.map(\.registeredAt) == [testNow, testNow])
+        }
+    }
+
     /// Redis's clock moves between the two.
     @Test(arguments: [true, false], [595, 601])
     func `batch and version belong together for ten minutes`(versionFirst: Bool, seconds: Int) async throws {
