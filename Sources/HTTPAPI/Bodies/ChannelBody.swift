@@ -22,6 +22,8 @@ enum ChannelBody {
         var address: PushToken?
         /// Whether the user lets the app show notifications. Nil: the body does not say.
         var showsNotifications: Bool?
+        /// Push is switched off, so the app has cleared its cards. No batch tells of it.
+        var isOff = false
         /// Nil: the body does not say, so it is as before.
         var appVersion: String?
     }

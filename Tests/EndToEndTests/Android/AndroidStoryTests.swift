@@ -202,6 +202,13 @@ import Testing
                 "GET", deployment.controlURL + "/simulator/fcm/tokens/" + address(77), user: nil)
             return phone.json["accepted"] as? Int == 1
         }
+        // With push off the SDK clears the card, as a phone without cards has it.
+        try await put(#","opt_in":false,"background":false"#)
+        try await put(#","opt_in":true,"background":true,"push_address":"\#(address(78))""#)
+        try await eventually("the card is there again") {
+            let card = try await card(deployment, 78, "match-42")
+            return card?["active"] as? Bool == true && state(card) == 1
+        }
     }
 
     private func version(_ version: String, _ deployment: Deployment, _ number: Int) async throws {

@@ -7,6 +7,7 @@ extension ChannelBody {
     private static let versionLength = 64
 
     /// The address of an Android install. A body without one says that there is none: Airship's SDK tells it each time.
+    /// With `opt_in` and `background` false, push is off. Since 20.6.3 the SDK says so of no other install with cards.
     static func address(_ channel: JSONObject) throws(JSONError) -> Address? {
         guard let type = try channel["device_type"].map(deviceType), type != "ios" else { return nil }
         var address = Address(platform: .android)
@@ -15,9 +16,10 @@ extension ChannelBody {
             address.appVersion = String(try version.string().prefix(Self.versionLength))
         }
         let service = try channel["android"]?.object()["delivery_type"]?.string() ?? "fcm"
-        if type == "android", service == "fcm", let text = channel["push_address"], text.kind != .null {
-            address.address = try text.androidAddress(.token)
-        }
+        let text = channel["push_address"].flatMap { $0.kind == .null ? nil : $0 }
+        if type == "android", service == "fcm" { address.address = try text?.androidAddress(.token) }
+        let hasBackground = try channel["background"]?.bool() ?? true
+        address.isOff = text == nil && address.showsNotifications == false && !hasBackground
         return address
     }
 }

@@ -76,10 +76,22 @@ struct AddressBook: CallGroup {
     }
 
     /// The channel has no address any more. Its names stay, and wait for the next one.
-    func suspend(_ channel: ChannelID, on platform: Platform, at time: Int64, _ app: GatewayApp) async throws {
+    /// - Parameter isOff: the device has cleared its cards, so the next address gets each state as a start
+    func suspend(
+        _ channel: ChannelID, on platform: Platform, isOff: Bool, at time: Int64, _ app: GatewayApp
+    ) async throws {
         let place = TokenPlace.addresses(on: platform)
-        guard try await store.tokens.lookup(app.key, place, [channel.stored]).page.count > 0 else { return }
-        try await registrations.unregister([Untrack(channel: channel, removedAt: time)], from: place, app)
+        let (page, former) = try await store.tokens.known(app.key, place, [channel.stored])
+        if page.isEmpty && former.isEmpty { return }
+        if !page.isEmpty {
+            try await registrations.unregister([Untrack(channel: channel, removedAt: time)], from: place, app)
+        }
+        guard isOff else { return }
+        for (name, token) in try await store.names(app.key, followedBy: channel, on: platform)
+        where token != PushToken.withoutCard {
+            try await registrations.repeatState(
+                of: name, to: channel, as: .withoutCard(on: platform), isMoved: true, app)
+        }
     }
 
     /// Stores what registrations under names say of their channels' addresses.

@@ -93,7 +93,8 @@ struct ChannelCalls: CallGroup {
 
     private func note(_ address: ChannelBody.Address, of channel: ChannelID, _ call: Call) async throws {
         guard address.address != nil else {
-            return try await addresses.suspend(channel, on: address.platform, at: call.now, call.app)
+            return try await addresses.suspend(
+                channel, on: address.platform, isOff: address.isOff, at: call.now, call.app)
         }
         let word = AddressBook.Word(
             channel: channel, address: address.address, showsNotifications: address.showsNotifications, at: call.now)

@@ -79,6 +79,22 @@ import Testing
             #expect(registered == [testNow, testNow], "\(place)")
         }
     }
+
+    /// The SDK clears all cards, and tells of no removal.
+    @Test func `a phone whose push is switched off has no card when it comes back`() async throws {
+        try await eachBreak { phone in
+            try await phone.put(address: "one")
+            try await phone.batch("set", ago: 60_000)
+        } call: { phone in
+            try await phone.put(#","opt_in":false,"background":false"#)
+        } check: { phone, place in
+            #expect(try await phone.address() == nil, "\(place)")
+            #expect(try await phone.cards() == [PushToken.withoutCard, PushToken.withoutCard], "\(place)")
+            try await phone.put(address: "one")
+            #expect(try await phone.address() == Phone.address("one"), "\(place)")
+            #expect(try await phone.cards() == [PushToken.withoutCard, PushToken.withoutCard], "\(place)")
+        }
+    }
 }
 
 /// An install that follows two names.
