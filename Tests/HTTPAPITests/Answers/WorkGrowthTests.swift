@@ -50,11 +50,14 @@ import Testing
     /// - Parameter members: for each entry, so many members of a set are looked at, of 100 bytes at most
     private static func check(_ works: [Work], _ what: String, members: Int = 0) {
         for ((less, more), size) in zip(zip(works, works.dropFirst()), [10, 100]) {
-            let looked = members * size
-            #expect(more.commands <= 10 * less.commands + noise.commands + looked, "\(what): \(works)")
-            #expect(more.bytes <= 10 * less.bytes + noise.bytes + 100 * looked, "\(what): \(works)")
-            #expect(more.looks <= 10 * less.looks + noise.looks, "\(what): \(works)")
+            #expect(fits(less, more, looked: members * size), "\(what): \(works)")
         }
+    }
+
+    private static func fits(_ less: Work, _ more: Work, looked: Int = 0) -> Bool {
+        more.commands <= 10 * less.commands + noise.commands + looked
+            && more.bytes <= 10 * less.bytes + noise.bytes + 100 * looked
+            && more.looks <= 10 * less.looks + noise.looks
     }
 
     private static func run(_ body: (GatewayFixture, Looks.Counter) async throws -> Void) async throws {
@@ -245,13 +248,20 @@ import Testing
                     let isPage = pattern.hasPrefix("/console")
                     let queries = isPage ? ["", "?as=csv", "?as=csv&person=nobody"] : ["?limit=1000"]
                     for query in queries {
-                        let work = try await Self.work(gateway, looks) {
-                            let reply =
-                                isPage
-                                ? try await browser.get(path + query)
-                                : try await gateway.send("GET", path + query)
-                            if reply.status >= 400 { missing.insert(pattern) }
-                            #expect(reply.status < 500, "\(path): \(reply.status) \(reply.text)")
+                        func measured() async throws -> Work {
+                            try await Self.work(gateway, looks) {
+                                let reply =
+                                    isPage
+                                    ? try await browser.get(path + query)
+                                    : try await gateway.send("GET", path + query)
+                                if reply.status >= 400 { missing.insert(pattern) }
+                                #expect(reply.status < 500, "\(path): \(reply.status) \(reply.text)")
+                            }
+                        }
+                        var work = try await measured()
+                        // On a busy machine a timer of the gateway may come in between. It does not come twice.
+                        if let before = works[path + query]?.last, !Self.fits(before, work) {
+                            work = try await measured()
                         }
                         works[path + query, default: []].append(work)
                     }

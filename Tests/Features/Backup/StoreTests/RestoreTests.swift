@@ -149,6 +149,45 @@ import Testing
         }
     }
 
+    @Test func `addresses on Android come back once, and each follower finds its own`() async throws {
+        try await Self.run { old, new, time in
+            let name = TokenPlace.activity(try ActivityName("match-42"))
+            let phones = try (0..<200).map { try ChannelID("phone-\($0)") }
+            func tell(_ place: TokenPlace, silent: Int? = nil, _ token: (Int) throws -> PushToken) async throws {
+                let registrations = try phones.indices.map { index in
+                    Registration(
+                        channel: phones[index], token: try token(index), registeredAt: time.now,
+                        frequentPushesEnabled: index == silent ? false : nil)
+                }
+                _ = try await old.store.registry.track(old.app, place, registrations)
+            }
+            let addresses = TokenPlace.addresses(on: .android)
+            try await tell(addresses, silent: 3) { PushToken(try AndroidAddress(.token, "phone-\($0):APA91b")) }
+            try await tell(name) { $0 == 2 ? .withoutCard(on: .android) : .ofChannel(on: .android) }
+            try await old.store.registry.untrack(
+                old.app, addresses, [Untrack(channel: phones[1], removedAt: time.now + 1)])
+            let backup = try await old.backup()
+            time.set(time.now + 1_000)
+            #expect(try await new.restore(backup).stored == 400)
+            #expect(try await Self.parts(new.backup()) == Self.parts(backup))
+            let (page, _) = try await new.store.tokens.page(new.app, name, from: .start, to: .end, limit: 1_000)
+            let (found, unreachable) = try await new.store.tokens.addressed(new.app, page)
+            let numbers = (0..<found.count).map { number in
+                phones.firstIndex { $0.stored == Array(found.channel(number)) } ?? -1
+            }
+            #expect(numbers.sorted() == Array(0..<200))
+            for (place, number) in numbers.enumerated() {
+                let text = String(decoding: found.token(place).dropFirst(), as: UTF8.self)
+                switch number {
+                case 1: #expect(unreachable[place] == .noAddress)
+                case 3: #expect(unreachable[place] == .notificationsOff)
+                default: #expect(unreachable[place] == nil && text == "phone-\(number):APA91b", "\(text)")
+                }
+                #expect(found[route: place].contains(.variant) == (number == 2))
+            }
+        }
+    }
+
     @Test func `followers of a large name get no note, and of a name that began anew they get one`() async throws {
         try await Self.run { old, new, time in
             let name = TokenPlace.activity(try ActivityName("cup-final"))
