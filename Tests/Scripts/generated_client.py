@@ -49,9 +49,9 @@ content = get_push_by_push_id_content.sync(sent[0].push_ids[0], client=client)
 check(f"content: {content}", content.payload.to_dict()["aps"]["content-state"] == state)
 some = models.SelectorType0.from_dict({"tag": "reds", "group": "team"})
 tagged = post_push.sync(client=client, body=update(state, some)).push_ids[0]
-audience = get_push_by_push_id_content.sync(tagged, client=client).audience
+content = get_push_by_push_id_content.sync(tagged, client=client)
 # The app sends to Android too, and the push is for iOS alone.
-check(f"an audience: {audience}", audience.to_dict() == {"and": [{"device_type": "ios"}, some.to_dict()]})
+check(f"an audience: {content}", content.audience.to_dict() == some.to_dict() and content.device_types == ["ios"])
 why = get_activities_by_name_channels_by_channel.sync(name, channel, client=client)
 check(f"explanation: {why}", [reason.code.value for reason in why.reasons] == ["no_worker"] and why.following.name == name)
 
