@@ -72,18 +72,22 @@ public struct DeliveryRates: Sendable {
     public func take(
         _ account: PlatformAccount, tokens: Int, _ pace: PlatformPace, horizon: Duration, reserve: Duration = .zero
     ) async throws(StoreError) -> DeliveryTurn {
-        let turn = keys.deliveryTurn(account)
-        return try await take(
-            ["appTurn": turn, "pushTurn": turn, "reserveTurn": keys.reservedTurn(account)], tokens,
-            DeliveryRate(ofApp: pace.perSecond, ofPush: 0), pace, horizon: horizon, reserve: reserve)
+        try await take(of: account, tokens, pace, horizon: horizon, reserve: reserve)
     }
 
     /// Gives nobody a turn at the platform for so long, because it answered that it wants a pause.
     public func hold(_ account: PlatformAccount, _ pace: PlatformPace, for length: Duration) async throws(StoreError) {
+        _ = try await take(of: account, 0, pace, horizon: .zero, reserve: .zero, hold: length)
+    }
+
+    private func take(
+        of account: PlatformAccount, _ tokens: Int, _ pace: PlatformPace, horizon: Duration, reserve: Duration,
+        hold: Duration = .zero
+    ) async throws(StoreError) -> DeliveryTurn {
         let turn = keys.deliveryTurn(account)
-        _ = try await take(
-            ["appTurn": turn, "pushTurn": turn, "reserveTurn": keys.reservedTurn(account)], 0,
-            DeliveryRate(ofApp: pace.perSecond, ofPush: 0), pace, horizon: .zero, reserve: .zero, hold: length)
+        return try await take(
+            ["appTurn": turn, "pushTurn": turn, "reserveTurn": keys.reservedTurn(account)], tokens,
+            DeliveryRate(ofApp: pace.perSecond, ofPush: 0), pace, horizon: horizon, reserve: reserve, hold: hold)
     }
 
     private func take(

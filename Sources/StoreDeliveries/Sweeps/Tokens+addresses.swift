@@ -27,7 +27,7 @@ extension Tokens {
             .map { ($0, page.entries[$0].platform, Array(page.channel($0))) }
         for (index, address) in try await addresses(app, of: followers) {
             let platform = page.entries[index].platform
-            if let reason = address.unreachable, push?.passes(reason, on: platform) != true {
+            if let reason = address.refusal(of: push, on: platform) {
                 unreachable[index] = reason
             } else {
                 if page.token(index).elementsEqual(PushToken.withoutCard) { page[route: index].insert(.variant) }
@@ -43,8 +43,7 @@ extension Tokens {
     ) async throws(StoreError) -> [Int] {
         let followers = indices.map { ($0, page.entries[$0].platform, Array(page.channel($0))) }
         return try await addresses(app, of: followers).compactMap { index, address in
-            let reason = address.unreachable
-            let isReached = reason.map { push.passes($0, on: page.entries[index].platform) } ?? true
+            let isReached = address.refusal(of: push, on: page.entries[index].platform) == nil
             return isReached && address.token != Array(page.token(index)) ? index : nil
         }
     }
@@ -74,6 +73,11 @@ extension Tokens {
         /// Empty: none is known.
         let token: [UInt8]
         let unreachable: Unreachable?
+
+        /// Why a push does not go to the address. Nil: it does.
+        func refusal(of push: PushRecord?, on platform: Platform) -> Unreachable? {
+            unreachable.flatMap { push?.passes($0, on: platform) == true ? nil : $0 }
+        }
     }
 
     /// The present addresses of channels.
@@ -84,12 +88,15 @@ extension Tokens {
         let quarantine = keys.quarantine(place.tag)
         let (entries, _, more) = try await lookup(place, channels, and: [RedisCommand("EXISTS", quarantine)])
         // The usual case: no address of the app is quarantined.
-        let hasQuarantine = try more.values(.flag("quarantine"))
-        let marks = hasQuarantine ? try await redis.run("HMGET", quarantine, channels.map { .bytes($0) }).array() : []
-        if hasQuarantine { try StoreError.check(marks.count, of: "HMGET", is: channels.count) }
+        var marks: [Reply]?
+        if try more.values(.flag("quarantine")) {
+            let replies = try await redis.run("HMGET", quarantine, channels.map { .bytes($0) }).array()
+            try StoreError.check(replies.count, of: "HMGET", is: channels.count)
+            marks = replies
+        }
         var found: [Address] = []
         for (index, entry) in entries.enumerated() {
-            let mark = hasQuarantine ? try marks[index].optionalBytes() : nil
+            let mark = try marks?[index].optionalBytes()
             let reason: Unreachable? =
                 if let entry {
                     mark.map { QuarantineMark(storedValue: $0)?.token == entry.token } == true
