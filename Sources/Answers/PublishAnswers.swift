@@ -150,7 +150,7 @@ public struct DoneAnswer: WarnedAnswer {
 /// The platforms' parts of a push's body. The console and `publish` say the same to all of them.
 public enum PushBlocks {
     /// The member of a platform's block that says what a card shows.
-    static func key(_ platform: Platform) -> String { platform == .android ? "live_update" : "live_activity" }
+    public static func key(_ platform: Platform) -> String { platform == .android ? "live_update" : "live_activity" }
 
     /// The place of this member in a push.
     public static func path(on platform: Platform) -> String { "notification.\(platform).\(key(platform))" }

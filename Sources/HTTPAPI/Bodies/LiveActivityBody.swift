@@ -6,7 +6,8 @@ import StrictJSON
 /// The object `notification.ios`, with its `live_activity`.
 enum LiveActivityBody: PlatformBody {
     static let platform = Platform.ios
-    static let member = (key: "live_activity", title: "Live Activities")
+    static let service = "APNs"
+    static let member = (key: PushBlocks.key(platform), title: "Live Activities")
     static let options: [String] = []
 
     /// The most seconds that a publisher's clock may be ahead: devices would drop every later push until that time.

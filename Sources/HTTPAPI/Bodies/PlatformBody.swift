@@ -5,6 +5,8 @@ import StrictJSON
 /// The forms that a platform has in bodies and answers.
 protocol PlatformBody: Sendable {
     static var platform: Platform { get }
+    /// The name of its push service in a sentence.
+    static var service: String { get }
     /// The member that is sent of the platform's object in `notification`, and its name in a sentence.
     static var member: (key: String, title: String) { get }
     /// The other members that count.

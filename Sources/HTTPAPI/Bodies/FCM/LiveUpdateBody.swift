@@ -7,7 +7,8 @@ import StrictJSON
 /// The object `notification.android`, with its `live_update`.
 enum LiveUpdateBody: PlatformBody {
     static let platform = Platform.android
-    static let member = (key: "live_update", title: "Live Updates")
+    static let service = "FCM"
+    static let member = (key: PushBlocks.key(platform), title: "Live Updates")
     static let options = ["collapse_key", "deliver_to", "delivery_priority", "time_to_live"]
 
     /// The bytes of the data beside name, type and content state, at most: four keys and ids, and the names of members.

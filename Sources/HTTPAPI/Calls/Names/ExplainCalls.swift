@@ -97,7 +97,7 @@ extension Explanation {
             case .noAddress:
                 ReasonAnswer(
                     code: "no_address",
-                    text: "Its channel has no address: FCM called the last one dead, or the app has told none. "
+                    text: "Its channel has no address: \(service) called the last one dead, or the app has told none. "
                         + "The next one brings it back.")
             case .notificationsOff:
                 ReasonAnswer(code: "notifications_off", text: "Its user lets the app show no notification.")
@@ -120,9 +120,10 @@ extension Explanation {
         return hasWorker ? nil : ReasonAnswer(code: "no_worker", text: text)
     }
 
+    private var service: String { (following?.platform ?? .ios).body.service }
+
     private var queued: ReasonAnswer? {
         waiting.map { waiting in
-            let service = following?.platform.hasOneAddress == true ? "FCM" : "APNs"
             let next = waiting.due.map { "is tried again at \(TimeText.text($0))" } ?? "was delivered and ends its card"
             let tries = waiting.attempts == 1 ? "1 attempt" : "\(waiting.attempts) attempts"
             let open = waiting.isOpen ? " \(service) has not answered its request yet." : ""
