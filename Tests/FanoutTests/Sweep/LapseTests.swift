@@ -48,7 +48,7 @@ import Testing
         #expect(ledger.failed == 2 && ledger.errors == ["PoisonTask": 2] && transport.total == 0)
     }
 
-    /// Of a crash nobody knows which requests had left. All that may have left are counted, and nothing behind them.
+    /// Requests that may have left before the crash are counted, because nobody knows which ones did. Others are not.
     @Test func `the pages of an owner that died may be duplicates`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<5)

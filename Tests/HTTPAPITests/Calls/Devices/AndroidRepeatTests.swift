@@ -143,7 +143,7 @@ private struct Phone {
         return page.isEmpty ? nil : (Array(page.token(0)), page.entries[0].registeredAt)
     }
 
-    /// What the names keep in place of an address.
+    /// The stored tokens of the names, in place of an address.
     func cards() async throws -> [[UInt8]?] { try await entries().map { $0?.card } }
     func registered() async throws -> [Int64?] { try await entries().map { $0?.at } }
     func address() async throws -> String? {
