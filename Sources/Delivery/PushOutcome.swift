@@ -18,6 +18,8 @@ public struct Rejection: Sendable, Hashable {
     public var timestamp: Int64?
     /// Seconds, if the platform gave them.
     public var retryAfter: Int?
+    /// False: no request was made, because the platform gave this answer to another one.
+    public var wasSent = true
 
     public init(
         status: Int, reason: String, verdict: Verdict, mayLiveElsewhere: Bool = false, timestamp: Int64? = nil,
@@ -25,6 +27,13 @@ public struct Rejection: Sendable, Hashable {
     ) {
         (self.status, self.reason, self.verdict) = (status, reason, verdict)
         (self.mayLiveElsewhere, self.timestamp, self.retryAfter) = (mayLiveElsewhere, timestamp, retryAfter)
+    }
+
+    /// The outcome of a token that nothing is sent to because of this answer to another request.
+    package var unsent: PushOutcome {
+        var rejection = self
+        rejection.wasSent = false
+        return .rejected(rejection)
     }
 }
 

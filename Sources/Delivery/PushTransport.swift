@@ -8,7 +8,8 @@ public protocol PushTransport: Sendable {
     ///
     /// The transport itself repeats requests where that is safe at once: after a GOAWAY that left them unprocessed, or
     /// with a new credential. After an answer about the credentials, the app or the push as a whole (verdicts
-    /// `haltApp`, `pauseApp` and `stopPush`), the page's unsent entries get that answer too.
+    /// `haltApp`, `pauseApp` and `stopPush`), the page's unsent entries get that answer too. It says then that nothing
+    /// was sent, unless the push stops.
     ///
     /// - Parameters:
     ///   - permission: asked before each request or repetition leaves this process. Once it ends, unsent entries come

@@ -34,7 +34,9 @@ struct CircuitTransport: PushTransport {
         let answer = outcome.exceptions.first?.outcome ?? .accepted
         guard !answer.haltsApp else {
             circuits.probed(key, hasPassed: false)
-            return PageOutcome(all: page, answer)
+            guard case .rejected(let rejection) = answer, page.count > 1 else { return PageOutcome(all: page, answer) }
+            outcome += PageOutcome(all: page.part(Array(page.entries.indices.dropFirst())), rejection.unsent)
+            return outcome
         }
         if case .unanswered(let none) = answer, none.cause == .cancelled || none.cause == .paced {
             // The lease was lost before the probe left, or it has no turn. The platform has said nothing, so another

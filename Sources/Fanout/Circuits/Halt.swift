@@ -25,11 +25,11 @@ struct Halt: Hashable, Sendable {
     /// The outcome of each token that was not sent because of this halt.
     var outcome: PushOutcome {
         switch cause {
-        case .credentials: .rejected(Rejection(status: 403, reason: reason, verdict: .haltApp))
+        case .credentials: Rejection(status: 403, reason: reason, verdict: .haltApp).unsent
         case .unreachable:
             .unanswered(NoAnswer(NoAnswer.Cause(rawValue: reason) ?? .connectionFailed, mayHaveBeenDelivered: false))
         case .busy:
-            .rejected(Rejection(status: 429, reason: reason, verdict: .pauseApp, retryAfter: retryAfter))
+            Rejection(status: 429, reason: reason, verdict: .pauseApp, retryAfter: retryAfter).unsent
         }
     }
 }

@@ -87,8 +87,8 @@ extension PageOwner {
         // A platform that refused the push before was not asked again.
         for (part, report) in zip(answered.parts, reports) where !part.isStopped {
             // A part that was refused as a whole is one refusal: its other requests did not leave this machine.
-            // Requests with late answers did.
-            let refusal = report.halt.map { [$0.reason: 1] } ?? [:]
+            // Requests with late answers did. A circuit that was open already is no refusal of its own.
+            let refusal: [String: Int] = report.errors.isEmpty ? [:] : report.halt.map { [$0.reason: 1] } ?? [:]
             context.metrics.rejected(
                 AppPlatform(app.key, part.platform), report.isUnsent && !answered.isLate ? refusal : report.errors,
                 app.sender(part.platform)?.reasons)

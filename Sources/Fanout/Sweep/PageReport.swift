@@ -88,7 +88,7 @@ struct PageReport {
                 let wasSent = !noAnswer.isUnreachable && ![.cancelled, .paced].contains(noAnswer.cause)
                 add(index, decision, reason, attempt, wasSent: wasSent, mayBeDuplicate: mayBeDuplicate)
             case .rejected(let rejection):
-                isAnswered = true
+                if rejection.wasSent { isAnswered = true }
                 let reason = rejection.reason
                 let decision = decide(rejection, attempt, pause) { since in
                     TokenRemoval(
@@ -96,7 +96,9 @@ struct PageReport {
                         reason: reason, attributesType: page.entries[index].platform.startType(attributesType),
                         platform: page.entries[index].platform)
                 }
-                add(index, decision, reason, attempt)
+                // A token that waits because of the answer to another request has no answer of its own.
+                let isCounted = rejection.wasSent || decision == .failed
+                add(index, decision, isCounted ? reason : "", attempt, wasSent: rejection.wasSent)
             }
         }
         refusals[platform] = stop

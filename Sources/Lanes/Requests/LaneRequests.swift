@@ -306,7 +306,9 @@ final class LaneRequests<Template> {
     /// same answer, so they get it without being sent. A thousand wrong requests look like an attack.
     private func failUnsent(_ request: LaneRequest<Template>, _ rejection: Rejection) {
         request.part.record(request.index, .rejected(rejection))
-        for part in takeUnsent(of: request.part.answers) { part.settle(.rejected(rejection)) }
+        // A stopped push is over for all of its tokens, so each has the answer. The other tokens wait.
+        let rest: PushOutcome = rejection.verdict == .stopPush ? .rejected(rejection) : rejection.unsent
+        for part in takeUnsent(of: request.part.answers) { part.settle(rest) }
     }
 
     /// Takes the entries of a page that are neither in flight nor to be repeated, from this lane and the page queue.

@@ -155,6 +155,45 @@ import Testing
         #expect(try await fixture.store.alarms.list([fixture.app]).isEmpty)
     }
 
+    @Test func `a push during the pause makes no request, and counts neither retries nor errors`() async throws {
+        let fixture = try await WorkerFixture.start()
+        let other = try ActivityName("match-2")
+        let ios = try Registration(
+            channel: .random(), token: TestPlatform.apns.address(10), registeredAt: nowMilliseconds() - 60_000)
+        var phones: [Registration] = []
+        for number in 0..<3 {
+            phones.append(
+                Registration(
+                    channel: .random(), token: try TestPlatform.fcm.address(number),
+                    registeredAt: nowMilliseconds() - 60_000))
+        }
+        _ = try await fixture.store.registry.track(fixture.app, .addresses(on: .android), phones)
+        for index in phones.indices { phones[index].token = .ofChannel(on: .android) }
+        for name in [fixture.name, other] {
+            _ = try await fixture.store.registry.track(fixture.app, .activity(name), [ios] + phones)
+        }
+        var platform = TestPlatform.fcm
+        platform.rejections[.busy] = Rejection(
+            status: 429, reason: FCMReason.quotaExceeded.rawValue, verdict: .pauseApp, retryAfter: 300)
+        let fcm = platform.wire { _, _ in .busy }
+        let senders: [any PlatformSender] = [platform.sender(fcm), TestPlatform.apns.sender(TestPlatform.apns.wire())]
+        let (first, second) = try await fixture.withWorker(senders: senders) {
+            var ledgers: [Ledger] = []
+            for name in [fixture.name, other] {
+                let content = PlatformContent(type: "match", contentState: RawJSON(checked: #"{"home":1}"#))
+                let id = try await fixture.publish(to: name, android: content)
+                try await eventually("iOS has its part") {
+                    try await fixture.store.pushes.ledger(fixture.app, id)?.delivered == 1
+                }
+                ledgers.append(try #require(try await fixture.store.pushes.ledger(fixture.app, id)))
+            }
+            return (ledgers[0], ledgers[1])
+        }
+        #expect(first.retries == 3 && first.errors == [FCMReason.quotaExceeded.rawValue: 3], "\(first)")
+        #expect(fcm.total == 3, "the second push asks nobody")
+        #expect(second.targets == 4 && second.retries == 0 && second.errors.isEmpty, "\(second)")
+    }
+
     @Test func `a message for a device that registered after the push has an id of its own, and keeps it`()
         async throws
     {

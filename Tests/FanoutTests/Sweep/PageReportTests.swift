@@ -163,6 +163,17 @@ import Testing
         #expect(report(.unanswered(NoAnswer(.timeout, mayHaveBeenDelivered: true))).exceptions.first?.wasSent == true)
     }
 
+    @Test(arguments: [Halt.Cause.busy, .credentials])
+    func `a token that an open circuit keeps waits as long, and counts no attempt and no error`(cause: Halt.Cause) {
+        let halt = Halt(cause: cause, reason: "QUOTA_EXCEEDED")
+        let report = report(halt.outcome, attempts: 2)
+        #expect(report.exceptions.first?.decision == .retry(due: Self.now + 22_500, attempts: 2))
+        #expect(report.exceptions.first?.wasSent == false && report.exceptions.first?.reason == "")
+        #expect(report.errors.isEmpty && report.halt == halt && report.isUnsent)
+        let asked = self.report(.rejected(Rejection(status: 429, reason: "QUOTA_EXCEEDED", verdict: .pauseApp)))
+        #expect(asked.exceptions.first?.wasSent == true && asked.errors == ["QUOTA_EXCEEDED": 1])
+    }
+
     @Test func `nothing is tried past its deadline and a push with expiry zero once`() {
         let busy = PushOutcome.rejected(Rejection(status: 503, reason: .known(.serviceUnavailable)))
         #expect(report(busy, deadline: Self.now).exceptions.first?.decision == .expired)
