@@ -277,4 +277,21 @@ import Testing
         }
         #expect(Set(dues).count == 1, "once for each step")
     }
+
+    /// The second pause is as long as a rest, which the longest `Retry-After` allows.
+    @Test(arguments: [Duration.seconds(60), .seconds(1_200)])
+    func `a rate does not rise during a pause that the platform wants`(pause: Duration) async throws {
+        let fixture = try await ClockFixture.start()
+        let (account, turns) = (PlatformAccount("shop-1", .android), fixture.store.deliveryRates)
+        let pace = PlatformPace(perSecond: 10_000, rise: .seconds(60), rest: .seconds(600))
+        #expect(try await turns.take(account, tokens: 5_000, pace, horizon: .zero).tokens == 250)
+        // Each worker with a turn is told.
+        for _ in 0..<2 { try await turns.hold(account, pace, for: pause) }
+        #expect(try await turns.take(account, tokens: 5_000, pace, horizon: .zero).isHeld)
+        try await fixture.set(ahead: pause + .seconds(1))
+        let first = try await turns.take(account, tokens: 5_000, pace, horizon: .zero)
+        #expect(first.tokens == 250, "a thousand at the whole rate")
+        let next = try await turns.take(account, tokens: 5_000, pace, horizon: .zero)
+        #expect(!next.isTaken && next.wait > .milliseconds(100), "\(next)")
+    }
 }

@@ -38,7 +38,11 @@ local forPush = turn(pushTurn, ofPush)
 local wait = math.ceil((math.max(forApp, forPush) - now) / 1000)
 if hold ~= '0' then
     tokens, wait = 0, math.max(wait, tonumber(hold))
-    take(appTurn, ofApp, now + wait * 1000, rise > 0 and began, 'h')
+    -- The rate does not rise while tokens are held, and a hold as long as a rest is one. A second hold begins where
+    -- the first one ends.
+    local over = now + wait * 1000
+    began = over - forApp >= quiet and over or began + over - forApp
+    take(appTurn, ofApp, over, rise > 0 and began, 'h')
     return {-1, wait}
 end
 if rise > 0 then ofApp = ofApp * math.min(1, math.max(1 / 60, (forApp - began) / rise)) end
