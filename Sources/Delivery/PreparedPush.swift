@@ -27,8 +27,9 @@ public struct PreparedPush: Sendable, Hashable {
         case channel
         /// A dash and the time of the entry's registration, epoch milliseconds, if that is after this time.
         case registration(after: Int64)
-        /// The whole seconds until this time, rounded up, and at least 0. The time is `bootClock` milliseconds.
-        case secondsLeft(until: Int64)
+        /// The whole seconds until this time, rounded up, at least 0 and at most so many. The time is `bootClock`
+        /// milliseconds.
+        case secondsLeft(until: Int64, atMost: Int)
     }
 
     public var path: Path

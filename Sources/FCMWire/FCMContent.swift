@@ -17,8 +17,11 @@ public struct FCMContent: Sendable, Hashable {
     /// Epoch seconds.
     public var dismissalDate: Int?
     public var priority: PushPriority
-    /// Seconds for which FCM keeps the message for a device that is not connected; 0: FCM delivers it now or never.
+    /// Seconds from now on for which FCM keeps the message for a device that is not connected; 0: FCM delivers it now
+    /// or never. A message that waits for its turn is kept for the rest of them.
     public var timeToLive: Int
+    /// Seconds for which FCM keeps it at most, from when it is sent. Nil: no limit but FCM's own.
+    public var keptAtMost: Int?
     /// Epoch seconds after which a device drops the message, by the device's clock.
     public var expiration: Int?
     /// FCM keeps one message of a key for a device, and delivers few of them in a minute. Nil: FCM keeps them all.
@@ -29,7 +32,8 @@ public struct FCMContent: Sendable, Hashable {
     public init(
         pushID: PushID, ownIDAfter: Int64 = .max, name: ActivityName, event: ActivityEvent, type: String? = nil,
         timestamp: Int, contentState: RawJSON?, dismissalDate: Int? = nil, priority: PushPriority = .high,
-        timeToLive: Int, expiration: Int? = nil, collapseKey: String? = nil, extra: [String: String] = [:]
+        timeToLive: Int, keptAtMost: Int? = nil, expiration: Int? = nil, collapseKey: String? = nil,
+        extra: [String: String] = [:]
     ) {
         self.pushID = pushID
         self.ownIDAfter = ownIDAfter
@@ -41,6 +45,7 @@ public struct FCMContent: Sendable, Hashable {
         self.dismissalDate = dismissalDate
         self.priority = priority
         self.timeToLive = timeToLive
+        self.keptAtMost = keptAtMost
         self.expiration = expiration
         self.collapseKey = collapseKey
         self.extra = extra
@@ -57,15 +62,16 @@ public struct FCMContent: Sendable, Hashable {
         priority: PushPriority, expiry: Int?, deadline: Int64, now: Int64
     ) {
         let (end, seconds) = (Int(deadline / 1_000), Int(now / 1_000))
-        let left = max(0, end - seconds)
-        // A publisher's expiry counts. Without one, FCM would keep an update for hours.
-        var longest = event == .update && expiry == nil ? min(left, Self.updateLife) : left
+        var longest = max(0, end - seconds)
         // FCM must not deliver a state that is out of date. An end takes its card away, however late it comes.
         if event != .end, let staleDate = content.staleDate { longest = min(longest, max(0, staleDate - seconds)) }
         self.init(
             pushID: pushID, name: name, event: event, type: content.type, timestamp: second,
             contentState: content.contentState, dismissalDate: content.dismissalDate, priority: priority,
-            timeToLive: expiry == 0 ? 0 : longest, expiration: end, collapseKey: content.collapseKey)
+            timeToLive: expiry == 0 ? 0 : longest,
+            // A publisher's expiry counts. Without one, FCM would keep an update for hours.
+            keptAtMost: event == .update && expiry == nil ? Self.updateLife : nil, expiration: end,
+            collapseKey: content.collapseKey)
     }
 
     /// How long FCM keeps an update for a device that is not connected, seconds. A state that is older is of no use.

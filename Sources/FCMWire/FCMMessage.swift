@@ -56,10 +56,11 @@ public enum FCMMessage {
         }
         // A request may wait long for its turn.
         let (head, seconds, tail) = android(content)
-        let end = (now ?? bootClock()) + Int64(seconds) * 1_000
+        let end = (now ?? bootClock()) + Int64(content.timeToLive) * 1_000
         pieces += [
             .bytes(Array("\(text)},\"android\":\(head)".utf8)),
-            seconds > 0 ? .secondsLeft(until: end) : .bytes([UInt8(ascii: "0")]), .bytes(Array("\(tail)}}".utf8)),
+            seconds > 0 ? .secondsLeft(until: end, atMost: mostSeconds(content)) : .bytes([UInt8(ascii: "0")]),
+            .bytes(Array("\(tail)}}".utf8)),
         ]
         var push = PreparedPush(
             path: .shared("/v1/projects/\(project)/messages:send"),
@@ -101,12 +102,14 @@ public enum FCMMessage {
         return fields + content.extra.sorted { $0.key < $1.key }.map { Field(key: $0.key, value: $0.value) }
     }
 
+    private static func mostSeconds(_ content: FCMContent) -> Int { min(content.keptAtMost ?? .max, longestLife) }
+
     /// The text before and behind the seconds for which FCM keeps the message.
     private static func android(_ content: FCMContent) -> (head: String, seconds: Int, tail: String) {
         let key = content.collapseKey.map { ",\"collapse_key\":\(JSON.string($0).text)" } ?? ""
         return (
             #"{"priority":"\#(content.priority == .high ? "high" : "normal")","ttl":""#,
-            min(max(content.timeToLive, 0), longestLife), "s\"\(key)}"
+            min(max(content.timeToLive, 0), mostSeconds(content)), "s\"\(key)}"
         )
     }
 }

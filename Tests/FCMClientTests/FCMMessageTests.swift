@@ -29,7 +29,7 @@ import FCMWire
             case .addressByKind(let kinds): return (kinds[address.stored[0]] ?? []) + address.stored.dropFirst()
             case .channel: return Array(channel.description.utf8)
             case .registration(let time): return registeredAt > time ? Array("-\(registeredAt)".utf8) : []
-            case .secondsLeft(let time): return Array("\((time - now) / 1_000)".utf8)
+            case .secondsLeft(let time, let most): return Array("\(min((time - now) / 1_000, Int64(most)))".utf8)
             }
         }
         return String(decoding: bytes, as: UTF8.self)
@@ -57,6 +57,28 @@ import FCMWire
         #expect(body(push, fid, channel) == expected(#"fid":"cTmUK-7_S2eK9aY6Y2Ds0x"#))
         // FCM keeps it no longer because it waited for its turn.
         #expect(body(push, token, channel, now: Self.now + 60_000).contains(#""ttl":"840s""#))
+    }
+
+    @Test func `FCM keeps an update for 15 minutes, however long it waited for its turn`() throws {
+        let second = 1_795_284_000
+        func ttl(stale: Int? = nil, expiry: Int? = nil, waited: Int64) throws -> Substring {
+            let android = PlatformContent(
+                contentState: RawJSON(checked: "{}"), staleDate: stale.map { second + $0 })
+            let content = FCMContent(
+                android, pushID: Self.push, name: try ActivityName("match-42"), event: .update, second: second,
+                priority: .high, expiry: expiry.map { second + $0 }, deadline: Int64(second + 3_600) * 1_000,
+                now: Int64(second) * 1_000)
+            let text = body(
+                FCMMessage.render(content, project: "p", now: Self.now), try AndroidAddress(.token, "t"),
+                try ChannelID("c"), now: Self.now + waited * 1_000)
+            let value = try #require(text.firstRange(of: #""ttl":""#))
+            return text[value.upperBound...].prefix { $0 != "\"" }
+        }
+        for waited: Int64 in [0, 900, 2_700] { #expect(try ttl(waited: waited) == "900s", "\(waited)") }
+        // Its life and its stale date are times, and so is an expiry.
+        #expect(try ttl(waited: 3_000) == "600s")
+        #expect(try ttl(stale: 1_200, waited: 1_000) == "200s")
+        #expect(try ttl(expiry: 3_600, waited: 1_200) == "2400s")
     }
 
     @Test func `an end has its dismissal date, and a message what its app asks for`() throws {
@@ -92,7 +114,7 @@ import FCMWire
                 expiry: expiry.map { $0 == 0 ? 0 : second + $0 }, deadline: Int64(second + life) * 1_000,
                 now: Int64(second) * 1_000)
             #expect(content.expiration == second + life && content.collapseKey == "score")
-            return content.timeToLive
+            return min(content.timeToLive, content.keptAtMost ?? .max)
         }
         #expect(timeToLive(.update, stale: nil, expiry: nil) == 900)
         #expect(timeToLive(.update, stale: nil, expiry: 1_800) == 1_800)

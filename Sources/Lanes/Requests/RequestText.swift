@@ -111,7 +111,9 @@ extension [UInt8] {
                 }
             case .registration(let time):
                 if registeredAt > time { append(contentsOf: "-\(registeredAt)".utf8) }
-            case .secondsLeft(let time): append(contentsOf: "\(Swift.max(0, time - bootClock() + 999) / 1_000)".utf8)
+            case .secondsLeft(let time, let most):
+                let left = Swift.max(0, time - bootClock() + 999) / 1_000
+                append(contentsOf: "\(Swift.min(left, Int64(most)))".utf8)
             }
         }
     }

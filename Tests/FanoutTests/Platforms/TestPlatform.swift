@@ -137,7 +137,7 @@ extension PreparedPush {
                 case .addressByKind: String(decoding: address.dropFirst(), as: UTF8.self)
                 case .channel: ""
                 case .registration(let limit): time > limit ? "-\(time)" : ""
-                case .secondsLeft(let end): "\((end - bootClock() + 999) / 1_000)"
+                case .secondsLeft(let end, let most): "\(min((end - bootClock() + 999) / 1_000, Int64(most)))"
                 }
             }.joined()
         }
