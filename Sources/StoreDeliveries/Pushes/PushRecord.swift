@@ -11,6 +11,8 @@ public struct PushRecord: Sendable {
     public var isSupersedable: Bool
     /// An `end` without a content state.
     public var isStateless = false
+    /// It also goes to silent phones, so a push that does not go to them does not supersede it.
+    var reachesSilent = false
     /// As accepted, epoch seconds.
     public var timestamp = 0
     /// On platforms whose devices order states by seconds: a second that rises with each sent state of the name. Nil:
@@ -72,7 +74,7 @@ public struct PushRecord: Sendable {
     /// Whether this push may supersede an older one for the same tokens, by the rule of `shared-supersede.lua`.
     public func maySupersede(_ older: PushRecord) -> Bool {
         older.isSupersedable && sequence > older.sequence && event != .start && !isStateless
-            && livesUntil >= older.livesUntil
+            && livesUntil >= older.livesUntil && (reachesSilent || !older.reachesSilent)
     }
     private var livesUntil: Int64 { expiry == 0 ? createdAt : deadline }
     /// Whether a card that started at this time (epoch ms) is a target, if it is in the audience.
@@ -117,6 +119,7 @@ extension PushRecord {
             deadline: Int64(deadline),
             createdAt: Int64(createdAt), state: lone.isSent ? .sending : .queued, payload: [])
         content = PushContent(stored: lone.payload)
+        reachesSilent = contents.values.contains(where: \.reachesSilent)
         traceparent = lone.text(.tp)
     }
 
@@ -148,6 +151,7 @@ extension PushRecord {
             broadcast: fields.text("bc").flatMap(PushBroadcast.State.init(rawValue:)))
         sweptNotes = fields.number("notes")
         isStateless = fields.text("bare") == "1"
+        reachesSilent = fields.text("silent") == "1"
         cutoff = fields.number("cutoff").map { Int64($0) }
         shown = fields.bytes("shown").map { PushContent(stored: $0).payload }
         inputChannel = fields.text("input").flatMap { try? BroadcastChannelID($0) }

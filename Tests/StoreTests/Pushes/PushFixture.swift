@@ -65,17 +65,26 @@ struct PushFixture {
         return id
     }
 
-    /// Accepts a push. `state` tells whether it has a state.
+    /// Accepts a push.
+    /// - Parameters:
+    ///   - state: whether it has a state
+    ///   - reachesSilent: it is for Android too, and says whether it also goes to silent phones; nil: it is for iOS
     func push(
         _ event: ActivityEvent = .update, state: Bool = true, audience: Audience = .all, alert: Bool = false,
-        expiry: Int? = nil, size: Int = 40, name: String = "match-1", now: Int64 = 1_795_000_000_000
+        expiry: Int? = nil, size: Int = 40, reachesSilent: Bool? = nil, name: String = "match-1",
+        now: Int64 = 1_795_000_000_000
     ) async throws -> PushID {
-        let publish = Publish(
+        var publish = Publish(
             name: try ActivityName(name), event: event, audience: audience,
             contentState: state ? RawJSON(checked: "{}") : nil,
             alert: alert ? RawJSON(checked: #"{"title":"t"}"#) : nil, options: PublishOptions(expiry: expiry))
         var payload = Array(#"{"aps":{"timestamp":0000000000}}"#.utf8)
         payload += Array(repeating: 0x20, count: max(0, size - payload.count))
+        if let reachesSilent {
+            publish.contents[.android] = PlatformContent(
+                contentState: RawJSON(checked: "{}"), reachesSilent: reachesSilent)
+            payload = PushContent(payload: payload, contents: publish.contents).stored
+        }
         let acceptance = try await store.pushes.accept(
             app, publish, id: .ordered(at: now, index: 0), payload: payload, timestampOffset: 20, now: now)
         guard case .accepted(let id, _, _) = acceptance else { throw Unexpected(what: "\(acceptance)") }

@@ -54,6 +54,28 @@ import Testing
         #expect(try await fixture.ledger(next).supersededBy == newest)
     }
 
+    @Test func `a push that does not go to silent phones supersedes no update that does`() async throws {
+        let fixture = try await PushFixture.start()
+        let all = try await fixture.push(reachesSilent: true)
+        let optedIn = try await fixture.push(reachesSilent: false)
+        let ios = try await fixture.push()
+        #expect(try await fixture.ledger(all).state == .queued)
+        #expect(try await fixture.ledger(optedIn).supersededBy == ios)
+        let newest = try await fixture.push(reachesSilent: true)
+        #expect(try await fixture.ledger(all).supersededBy == newest)
+        #expect(try await fixture.ledger(ios).supersededBy == newest)
+    }
+
+    @Test(arguments: [true, false])
+    func `an update for silent phones too stays in a retry queue before a push that is not`(next: Bool) async throws {
+        let fixture = try await PushFixture.start()
+        let all = try await fixture.push(reachesSilent: true)
+        try await fixture.retry(try await fixture.claimed("match-1", all), [Self.channel], due: 5_000)
+        let newer = try await fixture.push(reachesSilent: next)
+        try await fixture.joinQueues(try await fixture.claimed("match-1", newer), [Self.channel])
+        #expect(try await fixture.sent() == (next ? [newer] : [all, newer]))
+    }
+
     @Test func `a payload for the broadcast channel alone supersedes no update for tokens`() async throws {
         let fixture = try await PushFixture.start()
         let update = try await fixture.push()

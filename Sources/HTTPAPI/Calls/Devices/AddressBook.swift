@@ -48,12 +48,13 @@ struct AddressBook: CallGroup {
             if let before, isFresh, !isBrokenOff, before == (token.bytes, isSilent) { continue }
             // If many channels come at once, those that never had an address are most likely new.
             let isBack =
-                before.map { $0.token != token.bytes || $0.isSilent || isBrokenOff }
+                before.map { $0.token != token.bytes || $0.isSilent && !isSilent || isBrokenOff }
                 ?? (words.count == 1 || former.contains(word.channel.stored))
             var change = Registration(
                 channel: word.channel, token: token, registeredAt: word.at,
                 frequentPushesEnabled: isSilent ? false : nil)
-            if isBack, !isSilent {
+            // A silent device too: each state says whether it goes to one (`PushRecord.passes`).
+            if isBack {
                 moved.append(change)
                 change.startedAt = min(word.at, store.time.now()) - Self.lead
             }

@@ -102,7 +102,7 @@ local supersedes = event ~= 'start' and not isAutomatic and stateless ~= '1' and
 local isFull = waits >= tonumber(mostUnswept)
 if isFull and (not supersedes or lastSeq and redis.call('HGET', n, 'firm') == lastSeq) then return {'nameFull'} end
 local superseded, someNotSupersedable, noneSupersedable, withTasks =
-    superseded_by(redis.call('ZRANGE', q, 0, -1), active, supersedes and audience, lives, ps, ws)
+    superseded_by(redis.call('ZRANGE', q, 0, -1), active, supersedes and audience, lives, silent, ps, ws)
 if waits - #superseded >= tonumber(mostUnswept) then
     -- The write fails if Redis is out of memory. The next refusal then reads each waiting push again.
     if noneSupersedable and lastSeq then redis.pcall('HSET', n, 'firm', lastSeq) end

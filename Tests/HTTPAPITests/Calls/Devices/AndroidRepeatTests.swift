@@ -66,12 +66,14 @@ import Testing
         }
     }
 
-    @Test func `a new address brings the state of each name, wherever its call breaks off`() async throws {
+    /// The states that go to silent phones too (`deliver_to`) also go to the new address of one.
+    @Test(arguments: ["", #","opt_in":false"#])
+    func `a new address brings the state of each name, wherever its call breaks off`(optIn: String) async throws {
         try await eachBreak { phone in
-            try await phone.put(address: "one")
+            try await phone.put(address: "one", optIn)
             try await phone.batch("set", ago: 60_000)
         } call: { phone in
-            try await phone.put(address: "two")
+            try await phone.put(address: "two", optIn)
         } check: { phone, place in
             let (address, registered) = (try await phone.address(), try await phone.registered())
             #expect(address == Phone.address("two"), "\(place)")
@@ -112,7 +114,9 @@ private struct Phone {
             "PUT", "/api/channels/\(channel)", #"{"channel":{"device_type":"android"\#(rest)}}"#)
     }
     @discardableResult
-    func put(address: String) async throws -> Reply { try await put(#","push_address":"\#(Self.address(address))""#) }
+    func put(address: String, _ rest: String = "") async throws -> Reply {
+        try await put(#","push_address":"\#(Self.address(address))"\#(rest)"#)
+    }
     func put(version: String) async throws {
         let rest = #","push_address":"\#(Self.address("one"))","app_version":"\#(version)""#
         var reply = try await put(rest)

@@ -9,7 +9,7 @@ local function first_to_send(pushes)
     local isSuperseded, longest = {}, nil
     for i = #pushes, 1, -1 do
         local push = pushes[i]
-        isSuperseded[i] = longest and may_supersede(longest, push)
+        isSuperseded[i] = longest and may_supersede(longest, push, true)
         if push.isStateless then
             longest = nil
         elseif not longest or lives_until(push) > lives_until(longest) then
