@@ -47,7 +47,8 @@ public struct PacedTransport: PushTransport {
         }
     }
 
-    /// Waits for a turn.
+    /// Waits for a turn. A slice that has its turn when the platform wants a pause goes out all the same, up to
+    /// `TurnWait.far` later, because another look would cost each slice a call.
     /// - Returns: how many of the entries may be sent now; or all of them, and their outcome if none may be sent
     private func awaitTurn(
         _ entries: Int, _ isSmall: Bool, while permission: any SendPermission
