@@ -23,6 +23,8 @@ public struct Explanation: Sendable {
         public var isOpen: Bool
         /// When it is tried next, epoch ms; nil: a delivered `end` is being settled.
         public var due: Int64?
+        /// The platform on which it waits, also before it follows: a start's answer may be open.
+        public var platform = Platform.ios
     }
 
     public var presence: Presence
@@ -85,7 +87,7 @@ extension Store {
             }
             explanation.waiting = Explanation.Waiting(
                 push: open.flatMap { WaitingChannel.openPush($0) } ?? waiting.push, attempts: waiting.attempts,
-                isOpen: open != nil, due: due.isNil ? nil : try due.optionalTime())
+                isOpen: open != nil, due: due.isNil ? nil : try due.optionalTime(), platform: waiting.platform)
         }
         if case let entry?? = entries.first {
             explanation.presence = .follows

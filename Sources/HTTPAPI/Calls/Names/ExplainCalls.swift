@@ -53,8 +53,8 @@ extension Explanation {
         case .pruned(let at):
             ReasonAnswer(
                 code: "pruned",
-                text: "Its token was dead, or its activity had ended, at \(TimeText.text(at)): it was pruned. "
-                    + "The app must register another one.")
+                text: "It got an end, or on iOS its token was dead, at \(TimeText.text(at)): it was pruned. "
+                    + "Its app must register again.")
         case .over(let at, let platform) where platform.hasOneAddress:
             ReasonAnswer(
                 code: "over",
@@ -120,7 +120,7 @@ extension Explanation {
         return hasWorker ? nil : ReasonAnswer(code: "no_worker", text: text)
     }
 
-    private var service: String { (following?.platform ?? .ios).body.service }
+    private var service: String { (following?.platform ?? waiting?.platform ?? .ios).body.service }
 
     private var queued: ReasonAnswer? {
         waiting.map { waiting in

@@ -1,9 +1,10 @@
 import LiveActivity
-import Store
+import Redis
 import TestSupport
 import Testing
 
 @testable import HTTPAPI
+@testable import Store
 
 @Suite struct ExplainTests {
     @Test func `only an alarm that holds sends back is a reason`() async throws {
@@ -72,6 +73,33 @@ import Testing
             #expect(
                 unknown.contains("\"unknown\"") && unknown.contains("or nothing is kept of that any more"), "\(unknown)"
             )
+        }
+    }
+
+    @Test func `a start on Android waits for FCM, and an end prunes without a dead token`() async throws {
+        try await GatewayFixture.run(configure: { $0.apps[0].platforms = [.ios, .android] }) { gateway in
+            let (store, app, name) = (gateway.store, try gateway.app, try ActivityName("match-42"))
+            let channel = try ChannelID("robot")
+            let (tag, member) = (store.keys.tag(app, name), RedisArgument.bytes(channel.stored))
+            func explained() async throws -> String {
+                try await gateway.send("GET", "/api/activities/match-42/channels/robot").text
+            }
+            // Its request is open, and it does not follow yet.
+            let queue: [UInt8] = [0, 1, Platform.android.code << 6] + PushID.random().uuid.bytes
+            try await store.redis.run("HSET", store.keys.retryQueues(tag), member, .bytes(queue))
+            try await store.redis.run("HSET", store.keys.openRequests(tag), member, "request")
+            let open = try await explained()
+            #expect(open.contains("FCM has not answered its request yet") && !open.contains("APNs"), "\(open)")
+
+            let address = PushToken.ofChannel(on: .android)
+            let registration = Registration(channel: channel, token: address, registeredAt: testNow - 1_000)
+            #expect(try await store.registry.track(app, .activity(name), [registration]) == [.stored])
+            let ended = TokenRemoval(
+                channel: channel.stored, token: PushToken.ofChannel, endedAt: testNow, registeredAt: testNow - 1_000,
+                platform: .android)
+            #expect(try await store.registry.prune(app, .activity(name), [ended]) == [.pruned])
+            let pruned = try await explained()
+            #expect(pruned.contains("It got an end, or on iOS its token was dead"), "\(pruned)")
         }
     }
 
