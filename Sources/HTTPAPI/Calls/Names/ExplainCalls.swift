@@ -73,8 +73,7 @@ extension Explanation {
 
     private var started: ReasonAnswer? {
         startSentAt.map { time in
-            let text =
-                "A start was sent to it at \(TimeText.text(time)). Its app has reported no token of a card since."
+            let text = "A start was sent to it at \(TimeText.text(time)). Its app has reported no card since."
             return ReasonAnswer(code: "started", text: text)
         }
     }

@@ -84,6 +84,9 @@ import Testing
             func explained() async throws -> String {
                 try await gateway.send("GET", "/api/activities/match-42/channels/robot").text
             }
+            _ = try await store.lateJoiners.expect(app, name, [channel.stored], startedBy: 3, now: testNow - 700)
+            let started = try await explained()
+            #expect(started.contains("Its app has reported no card since.") && !started.contains("token"), "\(started)")
             // Its request is open, and it does not follow yet.
             let queue: [UInt8] = [0, 1, Platform.android.code << 6] + PushID.random().uuid.bytes
             try await store.redis.run("HSET", store.keys.retryQueues(tag), member, .bytes(queue))
