@@ -248,6 +248,27 @@ import Testing
         }
     }
 
+    @Test func `a conflict of a push for Android alone is told at the part for Android`() async throws {
+        try await GatewayFixture.run(configure: { $0.apps[0].platforms = [.android] }) { gateway in
+            func publish(_ event: String, _ rest: String = "") async throws -> Reply {
+                let part = #"{"name":"order-1","event":"\#(event)","content_state":{}\#(rest)}"#
+                let notification = #"{"android":{"live_update":\#(part)}}"#
+                return try await gateway.publish(
+                    #"{"audience":"all","device_types":["android"],"notification":\#(notification)}"#)
+            }
+            func path(_ reply: Reply) throws -> String {
+                #expect(reply.status == 409, "\(reply.text)")
+                return try reply.object.required("details").object().required("path").string()
+            }
+            #expect(try await publish("update", #","timestamp":1795283990"#).status == 202)
+            let behind = try path(await publish("update", #","timestamp":1795283980"#))
+            #expect(behind == "notification.android.live_update.timestamp")
+            #expect(try await publish("end").status == 202)
+            let closed = try path(await publish("update"))
+            #expect(closed == "notification.android.live_update.name")
+        }
+    }
+
     @Test func `401 tells nothing`() async throws {
         try await GatewayFixture.run { gateway in
             let attempts: [(String?, [(String, String)])] = [

@@ -119,7 +119,7 @@ struct PublishCalls: CallGroup {
             if case .refused(.conflict(let newest)) = acceptance {
                 throw await conditions.refusal(push.publish.name, newest: newest, call)
             }
-            if case .refused(let refusal) = acceptance { throw APIError(refusal) }
+            if case .refused(let refusal) = acceptance { throw APIError(refusal, of: push.publish) }
             metrics.published(app, outcome: "accepted")
         } catch {
             let error = APIError(thrown: error)
@@ -138,13 +138,15 @@ struct PublishCalls: CallGroup {
 }
 
 extension APIError {
-    init(_ refusal: AcceptanceRefusal) {
+    init(_ refusal: AcceptanceRefusal, of publish: Publish) {
+        // The push has a name and a time in each part, and its first part stands for them.
+        let part = PushBlocks.path(on: publish.platforms.first ?? .ios)
         switch refusal {
         case .timestampBehind(let last):
-            let remedy = "Leave it out to use the time of acceptance"
-            self.init(409, "timestamp", "is older than the name's last, \(last): devices would drop it. \(remedy)")
+            let problem = "is older than the name's last, \(last): devices would drop it"
+            self.init(409, "\(part).timestamp", "\(problem). Leave it out to use the time of acceptance")
         case .nameClosed:
-            self.init(409, "name", "is closed by an end; a start or a new card opens it")
+            self.init(409, "\(part).name", "is closed by an end; a start or a new card opens it")
         case .queueFull(let scope, let seconds):
             let what =
                 switch scope {
@@ -158,8 +160,7 @@ extension APIError {
         }
     }
 
-    private init(_ status: Int, _ key: String, _ problem: String) {
-        let path = "notification.ios.live_activity.\(key)"
+    private init(_ status: Int, _ path: String, _ problem: String) {
         self.init(status, "\(path): \(problem).", details: Details(error: problem, path: path, location: nil))
     }
 }
