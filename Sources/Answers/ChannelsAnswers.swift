@@ -195,8 +195,9 @@ public struct ReasonAnswer: AnswerBody {
         code = try fields(
             "code", \.code,
             .words([
-                "left", "pruned", "over", "unknown", "started", "name_ended", "quarantined", "paused", "no_worker",
-                "alarm", "waiting", "given_up", "other_environment", "infrequent",
+                "left", "pruned", "over", "unknown", "started", "name_ended", "quarantined", "no_address",
+                "notifications_off", "paused", "no_worker", "alarm", "waiting", "given_up", "other_environment",
+                "infrequent",
             ]))
         text = try fields("text", \.text)
     }
