@@ -17,7 +17,7 @@ public enum Unreachable: String, Sendable, Hashable {
 extension Tokens {
     /// Gives the followers of a page their addresses, where these are kept with the channels. One round trip for each
     /// such platform, none for a page without them.
-    /// - Parameter push: Nil: it is not known, and nothing is sent
+    /// - Parameter push: Nil: nothing is sent, and an address that gets nothing is in the page, too
     /// - Returns: the page, and why some of its entries, by index, get nothing
     public func addressed(
         _ app: AppKey, _ page: TokenPage, for push: PushRecord? = nil
@@ -27,12 +27,13 @@ extension Tokens {
             .map { ($0, page.entries[$0].platform, Array(page.channel($0))) }
         for (index, address) in try await addresses(app, of: followers) {
             let platform = page.entries[index].platform
-            if let reason = address.refusal(of: push, on: platform) {
-                unreachable[index] = reason
-            } else {
-                if page.token(index).elementsEqual(PushToken.withoutCard) { page[route: index].insert(.variant) }
-                page.setToken(index, address.token)
-            }
+            let reason = address.refusal(of: push, on: platform)
+            if let reason { unreachable[index] = reason }
+            // A copy of the followers has to have each address that is known, or it cannot be registered again.
+            let isCopied = push == nil && !address.token.isEmpty
+            guard reason == nil || isCopied else { continue }
+            if page.token(index).elementsEqual(PushToken.withoutCard) { page[route: index].insert(.variant) }
+            page.setToken(index, address.token)
         }
         return (page, unreachable)
     }

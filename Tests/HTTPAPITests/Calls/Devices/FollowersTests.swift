@@ -1,8 +1,11 @@
+import LiveActivity
+import Redis
 import StrictJSON
 import TestSupport
 import Testing
 
 @testable import HTTPAPI
+@testable import Store
 
 /// All followers of a name at once: copied, and removed.
 @Suite struct FollowersTests {
@@ -26,6 +29,39 @@ import Testing
             #expect(try again.integer("accepted") == 40 && again.integer("rejected_count") == 0)
             let one = try await gateway.send("GET", "/api/activities/b/channels/c-3")
             #expect(one.text.contains("infrequent"))
+        }
+    }
+
+    @Test func `a copy has the addresses of silent and of quarantined phones`() async throws {
+        let configure: (inout GatewayConfiguration) -> Void = {
+            $0.apps[0].platforms = [.android]
+            $0.apps[1].platforms = [.android]
+        }
+        try await GatewayFixture.run(configure: configure) { gateway in
+            let (path, store) = ("/api/activities/a/channels", gateway.store)
+            func address(_ phone: String) -> String { "\(phone):APA91b" + String(repeating: "x", count: 130) }
+            let phones = ["loud", "silent", "doubted"]
+            let lines = phones.map { #"{"channel":"\#($0)","platform":"android","token":"\#(address($0))"}"# }
+            #expect(try await gateway.send("POST", path, lines.joined(separator: "\n")).integer("accepted") == 3)
+            let silent = try await gateway.send(
+                "PUT", "/api/channels/silent",
+                #"{"channel":{"device_type":"android","opt_in":false,"push_address":"\#(address("silent"))"}}"#,
+                user: "\(GatewayFixture.key):\(GatewayFixture.secret)")
+            #expect(silent.status == 200, "\(silent.text)")
+            let mark = QuarantineMark(
+                reason: "NOT_FOUND", since: testNow, token: try AndroidAddress(.token, address("doubted")).stored)
+            let addresses = store.keys.tag(try gateway.app, TokenPlace.addresses(on: .android))
+            let member = RedisArgument.bytes(try ChannelID("doubted").stored)
+            try await store.redis.run("HSET", store.keys.quarantine(addresses), member, .bytes(mark.storedValue))
+            for (phone, code) in [("silent", "notifications_off"), ("doubted", "quarantined")] {
+                #expect(try await gateway.send("GET", "\(path)/\(phone)").text.contains(code), "\(phone)")
+            }
+            let copied = try await gateway.send("GET", path).object.required("channels").array()
+            #expect(copied.count == 3)
+            let body = copied.map { String(decoding: $0.raw, as: UTF8.self) }.joined(separator: "\n")
+            for phone in phones { #expect(body.contains(address(phone)), "\(phone): \(body)") }
+            let again = try await gateway.send("POST", path, body, user: "other-app:other-m")
+            #expect(try again.integer("accepted") == 3 && again.integer("rejected_count") == 0, "\(again.text)")
         }
     }
 
