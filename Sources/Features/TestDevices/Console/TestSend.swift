@@ -3,7 +3,7 @@ import LiveActivity
 import StrictJSON
 
 /// Sends the form as it stands to one test device, through the queue as every push: the push has a ledger, and keeps
-/// its exchange with APNs. The draft stays.
+/// its exchange with the device's push service. The draft stays.
 enum TestSend {
     /// Buttons of one page.
     private static let most = 12
@@ -18,7 +18,8 @@ enum TestSend {
             guard let channel = found.testDevices.first(where: { haveSameBytes($0.name, device) })?.channelID else {
                 throw ConsoleFailure(404, "The test device \(device) was removed meanwhile.")
             }
-            let push = try compose.push(to: channel)
+            try await checkPlatform(of: channel, form, visit)
+            let push = try compose.push(to: channel, on: visit.platforms)
             let answer = try AcceptedAnswer(await visit.call("POST", "/api/push", push))
             draft.problem = nil
             try await visit.keep(draft)
@@ -35,6 +36,15 @@ enum TestSend {
             try await visit.keep(draft)
             return .redirect(draft.path())
         }
+    }
+
+    /// Refuses a test on a device that the form's platforms leave out: the push would have no target.
+    private static func checkPlatform(of channel: String, _ form: Form, _ visit: Visit) async throws {
+        guard let chosen = form.text("platforms")?.split(separator: ",").map(String.init) else { return }
+        let found: ChannelStoryAnswer? = try await visit.allowed("/api/channels/\(Form.encoded(channel))")
+        guard let type = found?.channel.listed.deviceType, !chosen.contains(type) else { return }
+        let platform = Platform(name: type).map(Shown.platform) ?? type
+        throw ComposeForm.Problem(field: "platforms", message: "leaves out the test device, which is on \(platform)")
     }
 
     /// For Compose: a button for each test device, and the push that was just sent to one.
@@ -56,12 +66,10 @@ enum TestSend {
 }
 
 extension ComposeForm {
-    /// The push for one device alone, with a trace of what APNs says.
-    fileprivate func push(to channel: String) throws -> JSON {
-        // A test send is of iOS alone.
-        var compose = self
-        compose.form["platforms"] = ""
-        let body = try JSONDocument(compose.push().bytes).root.object()
+    /// The push for one device alone, with a trace of what its push service says.
+    /// - Parameter app: the platforms of the app
+    fileprivate func push(to channel: String, on app: Set<Platform>) throws -> JSON {
+        let body = try JSONDocument(push(on: app).bytes).root.object()
         var options =
             body.object("options")?.members.filter { !["after", "trace"].contains($0.key) }.map {
                 JSON.Member($0.key, JSON($0.value))

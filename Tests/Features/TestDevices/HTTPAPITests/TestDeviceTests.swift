@@ -47,6 +47,45 @@ import Testing
         }
     }
 
+    @Test(arguments: [Set([Platform.android]), Set([Platform.ios, .android])])
+    func `the form goes to a test device on Android`(platforms: Set<Platform>) async throws {
+        try await GatewayFixture.run(configure: { $0.apps[0].platforms = platforms }) { gateway in
+            let address = "fMEpW9-8T6:APA91b" + String(repeating: "x", count: 130)
+            let followed = try await gateway.send(
+                "PUT", "/api/activities/match-42/channels/robot", #"{"platform":"android","token":"\#(address)"}"#)
+            #expect(followed.status == 200, "\(followed.text)")
+            let kept = try await gateway.send("PUT", "/api/test-devices/Robot", #"{"channel_id":"robot"}"#)
+            #expect(kept.status == 200, "\(kept.text)")
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
+            func send(_ chosen: String) async throws -> Reply {
+                try await browser.submit(
+                    "/console/compose",
+                    [
+                        "csrf": token, "name": "match-42", "event": "update", "audience": "all", "platforms": chosen,
+                        "state": #"{"home":7}"#, "test_device": "Robot",
+                    ])
+            }
+            func pushes() async throws -> [JSONValue] {
+                try await gateway.send("GET", "/api/pushes").object.required("pushes").array()
+            }
+            if platforms.count > 1 {
+                let text = try await send("ios").text
+                #expect(text.contains("Platforms: leaves out the test device, which is on Android"), "\(text)")
+                #expect(try await pushes().isEmpty)
+            }
+            let sent = try await send(platforms.count > 1 ? "ios,android" : "")
+            #expect(sent.status == 200 && sent.text.contains("Sent to the test device"), "\(sent.text)")
+            let made = try await pushes()
+            try #require(made.count == 1)
+            let id = try made[0].object().required("push_id").string()
+            let push = try #require(PushID(id))
+            let ledger = try await gateway.store.pushes.ledger(try gateway.app, push)
+            #expect(ledger?.platforms.contains(.android) == true)
+            #expect(try await gateway.send("GET", "/api/push/\(id)/content").text.contains(#"{"channel":"robot"}"#))
+            #expect(try await gateway.send("GET", "/api/push/\(id)/trace").text.contains(#""channel_id":"robot""#))
+        }
+    }
+
     @Test func `an app has a bounded number of test devices`() async throws {
         try await GatewayFixture.run { gateway in
             for number in 0..<50 {
