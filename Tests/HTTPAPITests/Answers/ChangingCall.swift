@@ -153,12 +153,13 @@ extension Bool {
 
 extension GatewayFixture {
     /// A push that has given something up.
-    func deadLetter(_ name: String) async throws -> PushID {
+    /// - Parameter body: of the push, which must be of the name. Nil: it is for one device on iOS.
+    func deadLetter(_ name: String, _ body: String? = nil) async throws -> PushID {
         // A push for some is no lone push, so it has the keys that are set here.
         let push = publishText(
             audience: #"{"ios_channel":"00000000-0000-4000-8000-000000000001"}"#,
             activity: #"{"name":"\#(name)","event":"update","content_state":{"n":1}}"#)
-        let reply = try await send("POST", "/api/push", push)
+        let reply = try await send("POST", "/api/push", body ?? push)
         let id = try #require(PushID(try reply.strings("push_ids")[0]))
         let name = try ActivityName(name)
         let tag = store.keys.tag(try app, name)

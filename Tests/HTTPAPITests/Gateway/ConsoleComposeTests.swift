@@ -289,9 +289,9 @@ import Testing
 @Suite struct ConsoleDeadComposeTests {
     /// A dead letter that keeps these devices, of a push that said `{"n":1}`. The name's state is `{"n":7}` now.
     private func letter(
-        _ gateway: GatewayFixture, _ devices: [String], isLast: Bool = false
+        _ gateway: GatewayFixture, _ devices: [String], isLast: Bool = false, of push: String? = nil
     ) async throws -> PushID {
-        let id = try await gateway.deadLetter("match-1")
+        let id = try await gateway.deadLetter("match-1", push)
         let store = gateway.store
         let tag = store.keys.tag(try gateway.app, try ActivityName("match-1"))
         for device in devices {
@@ -327,6 +327,19 @@ import Testing
             let other = value.replacing("a-1&quot;,&quot;a-2", with: "a-2&quot;,&quot;a-1")
             #expect((page.contains(value) || page.contains(other)) && page.contains("value=\"match-1\""), "\(page)")
             #expect(!page.contains("Not copied") && !page.contains("This goes to all"), "\(page)")
+        }
+    }
+
+    @Test func `a letter of a push for Android alone is composed for Android`() async throws {
+        try await GatewayFixture.run(configure: { $0.apps[0].platforms = [.ios, .android] }) { gateway in
+            let part = #"{"name":"match-1","event":"update","content_state":{"n":1}}"#
+            let notification = #"{"android":{"live_update":\#(part)}}"#
+            let push = #"{"audience":{"channel":"a-1"},"device_types":["android"],"notification":\#(notification)}"#
+            let id = try await letter(gateway, ["a-1"], of: push)
+            let (browser, _) = try await ConsoleBrowser.start(gateway)
+            let page = try await browser.get("/console/compose?dead=\(id)").text
+            #expect(page.contains("<option value=\"android\" selected>Android</option>"), "\(page)")
+            #expect(page.contains("value=\"a-1\"") && page.contains("value=\"match-1\""), "\(page)")
         }
     }
 

@@ -260,6 +260,25 @@ import Testing
         return (path, String(try #require(path.split(separator: "/").last)))
     }
 
+    @Test func `an end for Android has the button of danger, too`() async throws {
+        try await GatewayFixture.run(configure: {
+            Self.longLife(&$0)
+            $0.apps[0].platforms = [.android]
+        }) { gateway in
+            let address = "fMEpW9-8T6:APA91b" + String(repeating: "x", count: 130)
+            let followed = try await gateway.send(
+                "PUT", "/api/activities/match-1/channels/robot", #"{"platform":"android","token":"\#(address)"}"#)
+            try #require(followed.status == 200, "\(followed.text)")
+            let ann = try await browser(gateway, "ann", #""scopes":["read","propose"]"#)
+            let bob = try await browser(gateway, "bob", #""scopes":["read","approve"]"#)
+            let (_, id) = try await ask(ann, "console/1", ["event": "end", "state": #"{"home":7}"#])
+            let asked = try await gateway.send("GET", "/api/proposals/\(id)").text
+            #expect(asked.contains("live_update") && !asked.contains("live_activity"), "\(asked)")
+            let room = try await bob.get("/console/names/match-1").text
+            #expect(room.contains("<button class=\"primary danger\">Approve</button>"), "\(room)")
+        }
+    }
+
     @Test func `the person who asked hears of the answer until it is read`() async throws {
         try await GatewayFixture.run(configure: Self.longLife) { gateway in
             try await gateway.follow("match-1")
