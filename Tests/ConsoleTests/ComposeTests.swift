@@ -78,6 +78,42 @@ import Testing
         #expect(push.hasPrefix(#"{"audience":{"tag":"gold"},"device_types":["android"],"#), "\(push)")
     }
 
+    @Test func `a copy names what Android alone had, and warns of the state that was for iOS`() throws {
+        let payload = #"{"aps":{"timestamp":1000000,"event":"end","content-state":{"n":1}}}"#
+        let both = try sent(payload, #""all""#, on: [.ios: Outcomes(), .android: Outcomes()])
+        let own = ["type", "dismissal_date", "collapse_key", "deliver_to"].map { "\($0) for Android" }
+        #expect(both.missing == ["options, such as an expiry", "content_state for Android"] + own)
+        #expect(both.notes.count == 1 && both.notes[0].hasPrefix("The content state is what iOS got."), "\(both.notes)")
+        // The payload of a push for Android alone has the state for Android.
+        let alone = try sent(payload, #""all""#, types: #"["android"]"#, on: [.android: Outcomes()])
+        #expect(alone.missing == ["options, such as an expiry"] + own && alone.notes.isEmpty, "\(alone.notes)")
+    }
+
+    /// The name's last state is of both platforms, of Android alone, or of the dead push itself.
+    @Test(arguments: [(nil, true), (["android"], false), (["ios"], true)] as [([String]?, Bool)])
+    func `a dead letter for both warns of the state that was for iOS`(types: [String]?, isWarned: Bool) throws {
+        let payload = #"{"aps":{"timestamp":1000000,"event":"update","content-state":{"n":1}}}"#
+        let letter = DeadLetterAnswer(
+            pushID: Self.push, name: "match-42", at: "2026-11-21T18:00:00.000Z", stopped: nil, tokens: 1, kept: 0,
+            notKept: 0, reasons: [:])
+        func raw(_ text: String) -> RawJSON { RawJSON(checked: Array(text.utf8)) }
+        func notes(last: String) throws -> String {
+            let state = LastContentStateAnswer(
+                pushID: last, event: "update", acceptedAt: "2026-11-21T18:00:00.000Z", audience: raw(#""all""#),
+                deviceTypes: types, contentState: raw(#"{"n":7}"#))
+            let name = ActivityAnswer(
+                name: "match-42", tokens: 1, shards: 1, lastPushID: last, ended: false, broadcast: nil,
+                automaticEndAt: nil, attributesType: nil, lastContentState: state)
+            var copy = try sent(payload, #""all""#, on: [.ios: Outcomes(), .android: Outcomes()])
+            copy.bringUpToDate(for: letter, name, [])
+            #expect(copy.missing.contains("content_state for Android"), "\(copy.missing)")
+            return copy.notes.joined(separator: " ")
+        }
+        let words = "The content state is what iOS got."
+        #expect(try notes(last: "0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a11").contains(words) == isWarned)
+        #expect(try notes(last: Self.push).contains(words), "it keeps its own state")
+    }
+
     @Test func `a copy has what the push had, and names what it has not`() throws {
         let copy = try sent(
             #"{"aps":{"timestamp":1000000,"event":"end","content-state":{"home":1.50,"lamplighter":"x"},"#
@@ -141,17 +177,22 @@ import Testing
         return CopiedPush(try ScheduleAnswer(answer: Array(answer.utf8)))
     }
 
-    private func sent(_ payload: String, _ audience: String, types: String? = nil) throws -> CopiedPush {
+    private static let push = "0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10"
+
+    private func sent(
+        _ payload: String, _ audience: String, types: String? = nil, on platforms: [Platform: Outcomes] = [:]
+    ) throws -> CopiedPush {
         let devices = types.map { #""device_types":\#($0),"# } ?? ""
         let content =
             #"{"push_id":"0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",\#(devices)"audience":\#(audience),"payload_bytes":1,"payload":\#(payload)}"#
-        return CopiedPush(try ledger(), try ContentAnswer(answer: Array(content.utf8)))
+        return CopiedPush(try ledger(platforms), try ContentAnswer(answer: Array(content.utf8)))
     }
 
-    private func ledger() throws -> LedgerAnswer {
+    private func ledger(_ platforms: [Platform: Outcomes] = [:]) throws -> LedgerAnswer {
         LedgerAnswer(
-            pushID: "0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10", name: "match-42", event: "end", priority: 5, state: "done",
-            expanded: true, outcomes: Outcomes(), retries: 0, duplicatesPossible: 0, demoted: 0, late: 0, stale: nil,
+            pushID: Self.push, name: "match-42", event: "end", priority: 5, state: "done", expanded: true,
+            outcomes: Outcomes(), platforms: platforms.isEmpty ? nil : PlatformOutcomesAnswer(platforms), retries: 0,
+            duplicatesPossible: 0, demoted: 0, late: 0, stale: nil,
             automatic: nil,
             broadcast: nil, supersededBy: nil, createdAt: "2026-11-21T18:00:00.000Z", finishedAt: nil, errors: [:],
             shown: nil, ended: nil, dismissed: nil, by: nil)

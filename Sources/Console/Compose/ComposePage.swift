@@ -35,10 +35,10 @@ enum ComposePage {
             form["held"] = held
         } else if let push = visit.query.text("push") {
             let copied = try await again(push, visit)
-            (form, missing) = (copied.form, copied.missing)
+            (form, missing, notes) = (copied.form, copied.missing, copied.notes)
         } else if let letter = visit.query.text("dead") {
             let copied = try await present(letter, visit)
-            (form, notes) = (copied.form, copied.notes)
+            (form, missing, notes) = (copied.form, copied.missing, copied.notes)
         }
         // A draft that is gone keeps its address: the browser may have the text.
         let id = visit.query.text("draft").flatMap { Draft.isID($0) ? $0 : nil } ?? Draft.newID()

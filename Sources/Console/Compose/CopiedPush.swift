@@ -9,6 +9,11 @@ struct CopiedPush {
     private(set) var missing: [String] = []
     /// Sentences about what stands in the form in place of the push.
     private(set) var notes: [String] = []
+    /// Members of the contents that platforms have of their own. The API keeps them, but answers APNs's payload alone.
+    private var unknown: [String] = []
+    /// Warns of the name's state, which is what iOS got, in a form for other platforms. Nil: the form is for iOS alone,
+    /// or the app has one platform.
+    private var warning: String?
 
     /// A push that was sent. Its payload has no options.
     init(_ ledger: LedgerAnswer, _ content: ContentAnswer?) {
@@ -23,6 +28,27 @@ struct CopiedPush {
         let sent = Self.seconds(aps["timestamp"]) ?? 0
         copy(aps, at: sent, key: { $0.replacing("_", with: "-") })
         note(aps, known: Self.members.map { $0.replacing("_", with: "-") } + Self.ofPayload)
+        noteOwnContents(ledger, content)
+    }
+
+    /// Names what the payload does not say of platforms with a content of their own. The payload of a push for such a
+    /// platform alone has the content state of that platform.
+    private mutating func noteOwnContents(_ ledger: LedgerAnswer, _ content: ContentAnswer) {
+        let platforms = Platform.all.filter {
+            ledger.platforms?.byPlatform[$0] != nil || content.deviceTypes?.contains($0.name) == true
+        }
+        let own = platforms.filter(\.hasOwnContent)
+        let isShared = platforms.count > own.count
+        let keys =
+            (isShared ? ["content_state"] : []) + ["type"] + (ledger.event == "end" ? ["dismissal_date"] : [])
+            + ["collapse_key", "deliver_to"]
+        unknown = own.flatMap { platform in keys.map { "\($0) for \(Shown.platform(platform))" } }
+        missing += unknown
+        guard !own.isEmpty, isShared || content.deviceTypes != nil else { return }
+        let titles = own.map(Shown.platform).joined(separator: " and ")
+        let warning = "The content state is what iOS got. \(titles) may have had another one, and gets this one now."
+        self.warning = warning
+        if isShared { notes.append(warning) }
     }
 
     /// A push that waits for its time.
@@ -77,7 +103,11 @@ struct CopiedPush {
             + (isLast ? ["state"] : [])
         form = form.without(Set(form.fields.map(\.name)).subtracting(kept))
         form["alert_sound"] = "on"
-        missing = []
+        missing = unknown
+        if !isLast {
+            let isOfIOS = name?.lastContentState.map { $0.deviceTypes?.contains(Platform.ios.name) ?? true } ?? false
+            notes = isOfIOS ? [warning].compactMap(\.self) : []
+        }
         if isLast {
             notes.append("It is the name's last push, so its state is the present one.")
         } else if name?.lastContentState == nil {

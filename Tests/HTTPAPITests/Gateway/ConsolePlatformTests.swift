@@ -106,6 +106,7 @@ import Testing
             let (browser, token) = try await ConsoleBrowser.start(gateway)
             let form = try await browser.get("/console/compose?push=\(push)").text
             #expect(form.contains("<option value=\"android\" selected>Android</option>"), "\(form)")
+            #expect(form.contains("type for Android") && !form.contains("what iOS got"), "\(form)")
             let sent = try await publish(
                 browser, token,
                 [
@@ -134,6 +135,8 @@ import Testing
             let newest = try await gateway.send("GET", "/api/activities/match-42").object.object("newest_push")
             #expect(newest?.text("audience") == "all" && newest?["device_types"] != nil)
             let (browser, token) = try await ConsoleBrowser.start(gateway)
+            let copy = try await browser.get("/console/compose?push=\(both.strings("push_ids")[0])").text
+            #expect(copy.contains("content_state for Android") && copy.contains("what iOS got"), "\(copy)")
             let room = try await browser.get("/console/names/match-42").text
             #expect(room.contains("everyone who follows, on iOS"), "\(room)")
             #expect(room.contains("&quot;home&quot;:1") || room.contains("&quot;home&quot;: 1"), "\(room)")
