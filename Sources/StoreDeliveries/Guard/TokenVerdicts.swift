@@ -39,7 +39,7 @@ public struct TokenVerdicts: Sendable {
     /// Adds a worker's counts and returns the fleet's sums. A repeated call counts twice: the guard stops earlier then.
     /// - Parameters:
     ///   - counted: by age in minutes
-    ///   - pushes: pushes of `name`; the verdicts on each so far are returned too
+    ///   - pushes: pushes of `name`; the platform's verdicts on each so far are returned too
     ///   - words: the platform's reasons that call a token wrong, and the reasons that call it dead; the ledger counts
     ///     them
     public func add(
@@ -50,8 +50,11 @@ public struct TokenVerdicts: Sendable {
             Lua.guardCount, keys: ["g": keys.verdicts(key)],
             ["window": .int(max(1, span.window)), "kept": .int(span.memory), "least": .int(span.least)],
             rest: counted.flatMap { [.int($0), .int($1.answers), .int($1.dead), .int($1.gone)] })
-        // The ledger's fields that say whether a token is alive.
-        let fields = ["delivered"] + (words.dead + words.gone).map { "e:\($0)" }
+        // The ledger's fields that say whether a token is alive. The first platform has what the others leave of a sum.
+        let others = (key.platform.countsApart ? [] : Platform.all.filter(\.countsApart)).map {
+            Ledger.field("delivered", $0)
+        }
+        let fields = [Ledger.field("delivered", key.platform)] + others + (words.dead + words.gone).map { "e:\($0)" }
         let ledgers = name.map { name in
             pushes.map { RedisCommand("HMGET", keys.push(keys.tag(key.app, name), $0), fields.map { .string($0) }) }
         }
@@ -65,8 +68,11 @@ public struct TokenVerdicts: Sendable {
                 for field in fields { sum += try values.next(.optionalNumber(field)) ?? 0 }
                 return sum
             }
-            let (delivered, dead, gone) = (try sum(["delivered"]), try sum(words.dead), try sum(words.gone))
-            sums.pushes[push] = TokenVerdictCounts(answers: delivered + dead + gone, dead: dead, gone: gone)
+            let sent = try values.next(.optionalNumber("delivered")) ?? 0
+            let elsewhere = try sum(others)
+            let (dead, gone) = (try sum(words.dead), try sum(words.gone))
+            sums.pushes[push] = TokenVerdictCounts(
+                answers: max(0, sent - elsewhere) + dead + gone, dead: dead, gone: gone)
         }
         return sums
     }

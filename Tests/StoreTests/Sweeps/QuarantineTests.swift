@@ -211,4 +211,29 @@ import Testing
         let fields = try await fixture.store.redis.send(RedisCommand("HLEN", place)).integer()
         #expect(fields <= 2 * (10 + 5), "older minutes are ten in one: \(fields)")
     }
+
+    /// A million good answers of one platform hide no wrong key of the other.
+    @Test func `the verdicts on a push are those of one platform`() async throws {
+        let it = try await Fixture()
+        let (name, push) = (try ActivityName("cup-final"), PushID.random())
+        let ledger = it.store.keys.push(it.store.keys.tag(it.app, name), push)
+        try await it.store.redis.send(
+            RedisCommand(
+                "HSET", ledger,
+                [
+                    "delivered", "1000", "delivered@1", "900", "e:BadDeviceToken", "150", "e:UNREGISTERED", "40",
+                ]))
+        func verdicts(
+            _ platform: Platform, dead: [String], gone: [String]
+        ) async throws -> TokenVerdictCounts? {
+            let span = TokenVerdictSpan(window: 10, memory: 60, least: 0)
+            let sums = try await it.store.tokenVerdicts.add(
+                AppPlatform(it.app, platform), [], over: span, pushes: [push], of: name, (dead: dead, gone: gone))
+            return sums.pushes[push]
+        }
+        let apple = try await verdicts(.ios, dead: ["BadDeviceToken"], gone: ["Unregistered"])
+        #expect(apple == TokenVerdictCounts(answers: 250, dead: 150))
+        let google = try await verdicts(.android, dead: ["SENDER_ID_MISMATCH"], gone: ["UNREGISTERED"])
+        #expect(google == TokenVerdictCounts(answers: 940, gone: 40))
+    }
 }
