@@ -1,14 +1,17 @@
 /// The alarm that an outgoing event tells of.
 public struct EventAlarmAnswer: AnswerBody {
     public static var schemaName: String? { nil }
-    public let kind, reason, since: String
+    public let kind: String
+    public let platform: String?
+    public let reason, since: String
 
-    public init(kind: String, reason: String, since: String) {
-        (self.kind, self.reason, self.since) = (kind, reason, since)
+    public init(kind: String, platform: String?, reason: String, since: String) {
+        (self.kind, self.platform, self.reason, self.since) = (kind, platform, reason, since)
     }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == EventAlarmAnswer {
         kind = try fields("kind", \.kind)
+        platform = try fields.optional("platform", \.platform, "Absent: ios, or none.")
         reason = try fields("reason", \.reason)
         since = try fields("since", \.since, .time)
     }

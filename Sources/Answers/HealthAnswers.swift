@@ -16,15 +16,18 @@ public struct HealthAnswer: AnswerBody {
 /// An alarm that is raised now.
 public struct AlarmAnswer: AnswerBody {
     public static var schemaName: String? { nil }
-    public let app, kind, reason, since: String
+    public let app, kind: String
+    public let platform: String?
+    public let reason, since: String
 
-    public init(app: String, kind: String, reason: String, since: String) {
-        (self.app, self.kind, self.reason, self.since) = (app, kind, reason, since)
+    public init(app: String, kind: String, platform: String?, reason: String, since: String) {
+        (self.app, self.kind, self.platform, self.reason, self.since) = (app, kind, platform, reason, since)
     }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == AlarmAnswer {
         app = try fields("app", \.app)
         kind = try fields("kind", \.kind)
+        platform = try fields.optional("platform", \.platform, "Absent: ios, or none.")
         reason = try fields("reason", \.reason)
         since = try fields("since", \.since, .time)
     }

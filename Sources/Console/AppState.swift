@@ -1,4 +1,5 @@
 public import Answers
+public import LiveActivity
 
 /// An app at this moment, as the strip, Home and Alarms show it. No call of the API answers it, because it is about
 /// queues and workers too.
@@ -9,7 +10,11 @@ public struct AppState: Sendable {
     public struct Alarm: Sendable {
         /// The word of its kind.
         public var kind: String
-        public var title, meaning, ends, runbook: String
+        /// The word of the alarm: an app has one of a kind for each platform.
+        public var word: String
+        /// The heading, with a platform other than iOS.
+        public var title: String
+        public var meaning, ends, runbook: String
         /// The page on which somebody decides about it.
         public var page: (path: String, title: String)?
         /// Epoch ms.
@@ -20,10 +25,12 @@ public struct AppState: Sendable {
         public var known: Known?
 
         public init(
-            kind: String, title: String, meaning: String, ends: String, runbook: String,
+            kind: String, word: String, platform: Platform, title: String, meaning: String, ends: String,
+            runbook: String,
             page: (path: String, title: String)?, since: Int64, reason: String?, known: Known?
         ) {
-            (self.kind, self.title, self.meaning, self.ends) = (kind, title, meaning, ends)
+            (self.kind, self.word, self.meaning, self.ends) = (kind, word, meaning, ends)
+            self.title = platform == .ios ? title : "\(title), \(Shown.platform(platform))"
             (self.runbook, self.page, self.since) = (runbook, page, since)
             (self.reason, self.known) = (reason, known)
         }

@@ -5,11 +5,14 @@ import StrictJSON
 // Times are epoch ms.
 
 extension Alarm {
+    /// Its kind, with a platform other than iOS.
+    var line: String { "app \(app): \(kind.rawValue)\(platformName.map { " (\($0))" } ?? ""): \(reason)" }
+
     var json: JSON {
-        [
-            "app": .string(app.rawValue), "kind": .string(kind.rawValue), "reason": .string(reason),
-            "since": .integer(since),
-        ]
+        .fields([
+            "app": .string(app.rawValue), "kind": .string(kind.rawValue), "platform": platformName.map(JSON.string),
+            "reason": .string(reason), "since": .integer(since),
+        ])
     }
 }
 

@@ -67,7 +67,7 @@ struct StatusCommand: AsyncParsableCommand {
             }
             lines += alarms.map { alarm in
                 let since = ago(Int(max(0, now - alarm.since)))
-                return "✗ app \(alarm.app): \(alarm.kind.rawValue): \(alarm.reason), first \(since)"
+                return "✗ \(alarm.line), first \(since)"
             }
             if !snapshot.workers.isEmpty {
                 lines += unserved.map { "✗ app \($0): no worker is at work for it: start 'lamplighter work'" }

@@ -5,7 +5,7 @@ enum AlarmsPage {
         let rows = visit.standing.alarms.map { alarm -> Values in
             let page = alarm.page.flatMap { identity.mayOpen($0.path) ? $0 : nil }
             return values([
-                "kind": alarm.title, "word": alarm.kind, "reason": alarm.plainReason,
+                "kind": alarm.title, "word": alarm.word, "reason": alarm.plainReason,
                 "since": Shown.time(alarm.since, now: visit.now), "meaning": alarm.meaning, "ends": alarm.ends,
                 "page": page.map { ["path": $0.path, "title": $0.title] as Values },
                 "runbook": Runbook.steps(alarm.runbook, alarm: alarm.kind).map {
@@ -30,7 +30,7 @@ enum AlarmsPage {
     /// Says that an alarm is known, or takes that back.
     static func acknowledge(_ visit: Visit) async throws -> ConsoleResponse {
         let wanted = visit.form["kind"]
-        guard let alarm = visit.standing.alarms.first(where: { $0.kind == wanted }) else {
+        guard let alarm = visit.standing.alarms.first(where: { $0.word == wanted }) else {
             return visit.redirect("/console/alarms", .alarmOver)
         }
         let isKnown = visit.form["to"] == "known"

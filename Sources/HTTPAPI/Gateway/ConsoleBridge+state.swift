@@ -31,7 +31,7 @@ extension ConsoleBridge {
         let notes = found.alarms.isEmpty ? [:] : (try? await store.console.acknowledged(app)) ?? [:]
         state.alarms = found.alarms.map { alarm in
             AppState.Alarm(
-                alarm, reason: isForAllNames ? alarm.reason : nil, notes[alarm.kind].flatMap { AlarmNote($0) })
+                alarm, reason: isForAllNames ? alarm.reason : nil, notes[alarm.word].flatMap { AlarmNote($0) })
         }
         return state
     }
@@ -40,7 +40,6 @@ extension ConsoleBridge {
     func acknowledge(
         _ identity: ConsoleIdentity, _ alarm: AppState.Alarm, isKnown: Bool, _ now: Int64
     ) async throws {
-        guard let kind = Alarm.Kind(rawValue: alarm.kind) else { throw APIError.notFound }
         if let grant = identity.grant {
             guard grant.scopes.contains(.operate) else { throw APIError.missingScope(grant, .operate) }
             if grant.namePrefix != nil { throw APIError.otherNames(grant) }
@@ -49,7 +48,8 @@ extension ConsoleBridge {
             known: AppState.Known(
                 credential: identity.credentialID ?? Credential.master.id, who: identity.person?.name,
                 whoID: identity.person?.subject, at: now), since: alarm.since)
-        try await live.current.parts.store.console.acknowledge(identity.app, kind, isKnown ? note.record : nil)
+        try await live.current.parts.store.console.acknowledge(
+            identity.app, alarm.word, isKnown ? note.record : nil)
     }
 
     /// Nil: the error is neither a refusal nor of Redis.
@@ -100,7 +100,8 @@ extension AppState.Alarm {
     fileprivate init(_ alarm: Alarm, reason: String?, _ note: AlarmNote?) {
         let kind = alarm.kind
         self.init(
-            kind: kind.rawValue, title: kind.title, meaning: kind.meaning, ends: kind.ends, runbook: kind.runbook,
+            kind: kind.rawValue, word: alarm.word, platform: alarm.platform, title: kind.title, meaning: kind.meaning,
+            ends: kind.ends, runbook: kind.runbook,
             page: kind.page.map { ($0.path, $0.title) }, since: alarm.since, reason: reason,
             known: note?.since == alarm.since ? note?.known : nil)
     }

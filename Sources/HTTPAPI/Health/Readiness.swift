@@ -27,7 +27,9 @@ struct Readiness: Sendable {
 
 extension Alarm {
     var answer: AlarmAnswer {
-        AlarmAnswer(app: app.rawValue, kind: kind.rawValue, reason: reason, since: TimeText.text(since))
+        AlarmAnswer(
+            app: app.rawValue, kind: kind.rawValue, platform: platformName, reason: reason,
+            since: TimeText.text(since))
     }
 }
 

@@ -59,22 +59,24 @@ extension ConsoleStore {
         return due
     }
 
-    /// The records of alarms that somebody knows of.
-    public func acknowledged(_ app: AppKey) async throws(StoreError) -> [Alarm.Kind: [UInt8]] {
-        var found: [Alarm.Kind: [UInt8]] = [:]
-        for (kind, record) in try await redis.run("HGETALL", keys.consoleKnownAlarms(app)).pairs() {
-            if let kind = Alarm.Kind(rawValue: try kind.string()) { found[kind] = Array(try record.bytes()) }
+    /// The records of alarms that somebody knows of, by `Alarm.word`.
+    public func acknowledged(_ app: AppKey) async throws(StoreError) -> [String: [UInt8]] {
+        var found: [String: [UInt8]] = [:]
+        for (word, record) in try await redis.run("HGETALL", keys.consoleKnownAlarms(app)).pairs() {
+            found[try word.string()] = Array(try record.bytes())
         }
         return found
     }
 
-    /// - Parameter record: nil: nobody knows of it
-    public func acknowledge(_ app: AppKey, _ kind: Alarm.Kind, _ record: [UInt8]?) async throws(StoreError) {
+    /// - Parameters:
+    ///   - alarm: its `word`
+    ///   - record: nil: nobody knows of it
+    public func acknowledge(_ app: AppKey, _ alarm: String, _ record: [UInt8]?) async throws(StoreError) {
         let key = keys.consoleKnownAlarms(app)
         guard let record else {
-            try await redis.run("HDEL", key, .string(kind.rawValue))
+            try await redis.run("HDEL", key, .string(alarm))
             return
         }
-        try await put(key, kind.rawValue, record)
+        try await put(key, alarm, record)
     }
 }

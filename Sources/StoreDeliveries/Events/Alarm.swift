@@ -10,8 +10,11 @@ public struct Alarm: Sendable, Hashable {
     /// Epoch milliseconds of its first raising.
     public var since: Int64
 
-    /// Its word in Redis. The fields of the alarms of iOS have the kind's word alone.
-    package var word: String { platform == .ios ? kind.rawValue : "\(kind.rawValue)@\(platform.code)" }
+    /// The platform's name in answers. Nil: iOS, or none.
+    public var platformName: String? { platform == .ios ? nil : platform.name }
+
+    /// Its word in Redis, and in the console's forms. The fields of the alarms of iOS have the kind's word alone.
+    public var word: String { platform == .ios ? kind.rawValue : "\(kind.rawValue)@\(platform.code)" }
 }
 
 extension Alarm {

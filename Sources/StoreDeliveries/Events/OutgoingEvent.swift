@@ -64,6 +64,7 @@ public struct OutgoingEvent: Sendable, Hashable {
 
 extension Alarm {
     fileprivate var answer: EventAlarmAnswer {
-        EventAlarmAnswer(kind: kind.rawValue, reason: reason, since: TimeText.text(since))
+        EventAlarmAnswer(
+            kind: kind.rawValue, platform: platformName, reason: reason, since: TimeText.text(since))
     }
 }

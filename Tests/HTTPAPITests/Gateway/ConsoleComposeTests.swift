@@ -414,9 +414,28 @@ import Testing
             #expect(try await browser.get("/console/alarms").text.contains("No alarms."))
             let noted = AppState.Known(credential: "master", who: nil, whoID: nil, at: testNow)
             let stored = AlarmNote(known: noted, since: testNow - 1)
-            try await gateway.store.console.acknowledge(app, .expired, stored.record)
+            try await gateway.store.console.acknowledge(app, "expired", stored.record)
             try await gateway.store.alarms.raise(app, .expired, reason)
             #expect(try await browser.get("/console/names").text.contains("Expired pushes"))
+        }
+    }
+
+    @Test func `an alarm of one platform is known, and the other platform's alarm of the kind is not`() async throws {
+        try await GatewayFixture.run(configure: { $0.apps[0].platforms = [.ios, .android] }) { gateway in
+            let app = try gateway.app
+            for platform in [Platform.ios, .android] {
+                let reason = "\(platform) refuses"
+                try await gateway.store.alarms.raise(AppPlatform(app, platform), .credentials, reason)
+            }
+            let (browser, token) = try await ConsoleBrowser.start(gateway)
+            let alarms = try await browser.get("/console/alarms").text
+            #expect(alarms.contains("\(Alarm.Kind.credentials.title), Android"), "\(alarms)")
+            let known: KeyValuePairs = ["csrf": token, "kind": "credentials@1", "to": "known"]
+            #expect(try await browser.post("/console/alarms", known).status == 303)
+            let names = try await browser.get("/console/names").text
+            #expect(names.contains("ios refuses") && !names.contains("android refuses"), "\(names)")
+            let ready = try await gateway.send("GET", "/readyz").object.required("alarms").array()
+            #expect(try ready.map { try $0.object().text("platform") } == [nil, "android"])
         }
     }
 

@@ -93,7 +93,7 @@ struct WatchScreen {
         // The end of the reason is the remedy, so it goes on in a line of its own.
         var lines = snapshot.alarms.prefix(Self.mostAlarms).flatMap { alarm in
             let since = age(snapshot.now - alarm.since)
-            return "✗ app \(alarm.app): \(alarm.kind.rawValue): \(alarm.reason), since \(since)"
+            return "✗ \(alarm.line), since \(since)"
                 .wrapped(to: width, indent: 2)
         }
         let more = snapshot.alarms.count - Self.mostAlarms
