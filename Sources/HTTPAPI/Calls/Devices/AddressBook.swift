@@ -60,7 +60,10 @@ struct AddressBook: CallGroup {
             }
             changes.append(change)
         }
-        _ = try await registrations.register(changes, in: place, app)
+        let results = try await registrations.register(changes, in: place, app)
+        // An address that is older than the stored one moves nothing.
+        let stored = Set(zip(changes, results).filter { $1 == .stored }.map(\.0.channel))
+        moved.removeAll { !stored.contains($0.channel) }
         for change in moved { try await repeatStates(change.channel, on: platform, app) }
         if !moved.isEmpty { _ = try await store.registry.track(app.key, place, moved) }
         return missing

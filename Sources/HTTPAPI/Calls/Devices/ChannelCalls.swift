@@ -116,17 +116,18 @@ struct ChannelCalls: CallGroup {
                 batch.note(tooManyTags: limit)
             }
         }
-        let kept = try await cleared.putBack(batch, of: channel, call.app)
+        let herd = try await cleared.putBack(batch, of: channel, call.app)
         for update in batch.updates {
             switch update {
             case .set(let place, let registration):
                 _ = try await registrations.register(registration, in: place, call.app)
             case .remove(let place, let untrack): try await registrations.unregister([untrack], from: place, call.app)
-            case .removeCard(let name, let at, let untrack) where at > kept[name] ?? .min:
+            case .removeCard(let name, let at, let untrack) where at > herd.kept[name] ?? .min:
                 try await registrations.unregister([untrack], from: .activity(name), call.app)
             case .removeCard: break
             }
         }
+        try await cleared.end(herd, of: channel, call.app)
         guard let first = batch.problems.first else {
             return Answer(200, BatchResultAnswer(applied: nil, problems: nil, problemCount: nil))
         }

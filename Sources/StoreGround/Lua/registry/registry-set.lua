@@ -64,7 +64,7 @@ if sent then
 end
 latest = tonumber(latest)
 local verdict = compare_with_stored(stored, record, isOld, latest)
-if verdict.isStale or card.isLost and (ended or ending) or card.isMoved and not is_registration(stored) then
+if verdict.isStale or card.isLost and ended or card.isMoved and not is_registration(stored) then
     if verdict.isStale and verdict.record then redis.call('HSET', bucket, channel, verdict.record) end
     return 0
 end
@@ -93,10 +93,10 @@ local added = redis.call('HSET', bucket, channel, verdict.record)
 renew(b, bucket, life)
 note_arrival(g, channel, tonumber(now))
 if startedNote then redis.call('HDEL', a, channel) end
--- Whether the card began after the time `at` (ms).
+-- Whether the card began after the time `at` (ms). One that is to be started again did not.
 local function began_after(at)
     return at and verdict.isNewCard and (verdict.isUnknown
-        or not is_older(registeredAt, tonumber(at) + 1, RECORD_EPOCH + latest))
+        or not is_older(registeredAt, tonumber(at) + 1, RECORD_EPOCH + latest)) and not card.isLost
 end
 -- Open the name only for a card that began after the end, not for an older card that repeats its registration or
 -- rotates its token. An end after a start is for the start's card, and the start has opened the name after earlier

@@ -99,6 +99,138 @@ import Testing
     }
 }
 
+/// Updates of an app whose removals come in other company than alone.
+@Suite struct AndroidReleaseTests {
+    private static let back: [[UInt8]?] = [PushToken.withoutCard, PushToken.withoutCard]
+
+    /// - Parameter ago: when the phone told of its two cards, ms
+    private func run(set ago: Int64 = 60_000, _ body: (Phone) async throws -> Void) async throws {
+        try await AnswersFixture.run { fixture in
+            let phone = Phone(fixture: fixture, number: 1)
+            try await phone.put(version: "1.0")
+            try await phone.batch("set", ago: ago)
+            try await body(phone)
+        }
+    }
+
+    /// An `end` for somebody else is kept as the name's last one, as the `end` before a start of the name is.
+    @Test(arguments: [true, false])
+    func `an end for another device leaves the names as they are`(comesFirst: Bool) async throws {
+        try await run { phone in
+            for name in phone.names {
+                let live = #"{"name":"\#(name)","event":"end","content_state":{}}"#
+                let body =
+                    #"{"audience":{"channel":"other"},"device_types":["android"],"notification":{"android":{"live_update":\#(live)}}}"#
+                #expect(try await phone.fixture.send("POST", "/api/push", body).status == 202)
+            }
+            if comesFirst { try await phone.put(version: "1.1") }
+            try await phone.batch("remove", ago: 1_000)
+            if !comesFirst { try await phone.put(version: "1.1") }
+            #expect(try await phone.cards() == Self.back)
+            for name in phone.names {
+                let place = TokenPlace.activity(try ActivityName(name))
+                _ = try await phone.fixture.store.registry.track(
+                    phone.fixture.app, place,
+                    [
+                        Registration(
+                            channel: try ChannelID(phone.channel), token: .ofChannel(on: .android),
+                            registeredAt: testNow + 1)
+                    ])
+            }
+            #expect(try await phone.cards() == [PushToken.ofChannel, PushToken.ofChannel])
+            try await phone.put(#","opt_in":false,"background":false"#)
+            #expect(try await phone.cards() == Self.back)
+        }
+    }
+
+    /// The answer to the batch was lost, so the channel follows the new name when it comes again.
+    @Test func `a batch that also begins a card of another name may be repeated`() async throws {
+        try await run { phone in
+            let other = "match-other"
+            for _ in 0..<2 {
+                try await phone.batch(phone.names.map { ("remove", $0, 1_000) } + [("set", other, 500)])
+            }
+            #expect(try await phone.cards() == [nil, nil])
+            try await phone.put(version: "1.1")
+            #expect(try await phone.cards() == Self.back)
+        }
+    }
+
+    /// The app begins its card once more when it is launched.
+    @Test func `a card that begins in the batch that removes it is the app's own`() async throws {
+        try await run { phone in
+            try await phone.put(version: "1.1")
+            let (own, cleared) = (phone.names[0], phone.names[1])
+            for _ in 0..<2 {
+                try await phone.batch([("remove", own, 1_000), ("remove", cleared, 1_000), ("set", own, 500)])
+                #expect(try await phone.cards() == [PushToken.ofChannel, PushToken.withoutCard])
+            }
+        }
+    }
+
+    @Test func `a name whose card has not come back is no card that a second update leaves`() async throws {
+        try await run { phone in
+            try await phone.put(version: "1.1")
+            try await phone.batch("remove", ago: 4_000)
+            #expect(try await phone.cards() == Self.back)
+            try await phone.batch("set", ago: -1_000, phone.names.prefix(1))
+            #expect(try await phone.cards() == [PushToken.ofChannel, PushToken.withoutCard])
+            try await phone.put(version: "1.2")
+            try await phone.batch("remove", ago: -2_000, phone.names.prefix(1))
+            #expect(try await phone.cards() == Self.back)
+        }
+    }
+
+    @Test func `the version comes while the batch is being applied`() async throws {
+        try await run { phone in
+            let (app, channel) = (try phone.fixture.app, try ChannelID(phone.channel))
+            let names = try phone.names.map { try ActivityName($0) }
+            let channels = phone.fixture.store.channels
+            // The batch has noted its removals, and removed the first name.
+            let cleared = ClearedNames(names, last: testNow - 1_000)
+            #expect(try await channels.noteCleared(cleared, app, channel) == [])
+            let untrack = Untrack(channel: channel, removedAt: testNow - 1_000)
+            let live = phone.fixture.gateway.gateway.live.current
+            let calls = ClearedCards(live.parts)
+            _ = try await phone.fixture.store.registry.untrack(app, .activity(names[0]), [untrack])
+            try await phone.put(version: "1.1")
+            #expect(try await phone.cards() == [PushToken.withoutCard, PushToken.ofChannel])
+            _ = try await phone.fixture.store.registry.untrack(app, .activity(names[1]), [untrack])
+            let herd = ClearedCards.Herd(waiting: Set(names))
+            try await calls.end(herd, of: channel, try #require(live.configuration.apps.first { $0.key == app }))
+            #expect(try await phone.cards() == Self.back)
+        }
+    }
+
+    /// The clock of the phone was an hour ahead at the update, and is right since.
+    @Test func `a card that is swiped away long after an update of the app stays away`() async throws {
+        try await run(set: 10_000_000) { phone in
+            let (app, channel) = (try phone.fixture.app, try ChannelID(phone.channel))
+            let cleared = ClearedNames(try phone.names.map { try ActivityName($0) }, last: testNow - 4_000_000)
+            _ = try await phone.fixture.store.channels.noteCleared(cleared, app, channel)
+            try await phone.fixture.store.channels.backAgain(app, channel)
+            try await phone.batch("remove", ago: 5_000_000)
+            #expect(try await phone.cards() == [nil, nil])
+        }
+    }
+
+    /// A bulk line of an old export.
+    @Test func `an address that is older than the stored one moves nothing`() async throws {
+        try await run { phone in
+            try await phone.put(address: "one")
+            let before = try await phone.registered()
+            let token = Phone.address("old")
+            let reply = try await phone.fixture.send(
+                "POST", "/api/activities/match-other/channels",
+                #"{"channel":"\#(phone.channel)","platform":"android","token":"\#(token)","registered_at_ms":\#(testNow - 2_592_000_000)}"#
+            )
+            #expect(reply.status == 200, "\(reply.text)")
+            #expect(try await phone.address() == Phone.address("one"))
+            #expect(try await phone.registered() == before)
+        }
+    }
+}
+
 /// An install that follows two names.
 private struct Phone {
     let fixture: AnswersFixture
@@ -128,8 +260,13 @@ private struct Phone {
     /// - Parameter ago: ms
     @discardableResult
     func batch(_ action: String, ago: Int64, _ names: ArraySlice<String>? = nil) async throws -> Reply {
-        let updates = (names ?? self.names[...]).map { name in
-            #"{"action":"\#(action)","name":"\#(name)","action_ts_ms":\#(testNow - ago),"start_ts_ms":\#(testNow - 60_000)}"#
+        try await batch((names ?? self.names[...]).map { (action, $0, ago) })
+    }
+
+    @discardableResult
+    func batch(_ updates: [(action: String, name: String, ago: Int64)]) async throws -> Reply {
+        let updates = updates.map { action, name, ago in
+            #"{"action":"\#(action)","name":"\#(name)","action_ts_ms":\#(testNow - ago),"start_ts_ms":\#(testNow - max(60_000, ago))}"#
         }
         return try await fixture.gateway.send(
             "PUT", "/api/channels/sdk/batch/\(channel)?platform=android",

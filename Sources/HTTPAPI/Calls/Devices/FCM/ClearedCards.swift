@@ -14,54 +14,95 @@ struct ClearedCards: CallGroup {
     /// A card that its user swiped away in the same batch was removed earlier than this before the others, ms.
     private static let spread: Int64 = 5_000
 
-    /// The names that a batch's removals clear, if an update of the app may be the cause: all names that the channel
-    /// follows, except names that were removed earlier. Nil: the channel follows another name.
-    /// - Parameter removed: names that the batch removed before, if it is repeated
+    /// A batch whose phone's clock is ahead may be repeated for this time, ms. A later batch is a new one, and tells of
+    /// cards that were swiped away.
+    private static let repetition: Int64 = 3_600_000
+
+    /// A batch's removals that do not count, or may turn out not to count.
+    struct Herd: Sendable {
+        /// The names that are back, each with the time (ms) of the last removal that does not count.
+        var kept: [ActivityName: Int64] = [:]
+        /// The names that come back if the app's new version is told within ten minutes.
+        var waiting: Set<ActivityName> = []
+    }
+
+    /// The names that a batch's removals clear, if an update of the app may be the cause: all names whose card the
+    /// channel has, except names that were removed earlier. Nil: the channel has another card.
+    /// - Parameters:
+    ///   - cards: names whose card is on the device, and does not begin in the batch
+    ///   - known: names that the channel follows, or that the batch removed before, if it is repeated
     static func cleared(
-        _ removals: [Removal], following: Set<ActivityName>, removed: Set<ActivityName>
+        _ removals: [Removal], cards: Set<ActivityName>, known: Set<ActivityName>
     ) -> ClearedNames? {
-        guard let last = removals.map(\.at).max(), following.isSubset(of: removals.map(\.name)) else { return nil }
-        let known = following.union(removed)
+        guard let last = removals.map(\.at).max(), cards.isSubset(of: removals.map(\.name)) else { return nil }
         let names = removals.filter { known.contains($0.name) && $0.at >= last - spread }.map(\.name)
         return ClearedNames(names, last: last)
     }
 
-    /// Puts those cards of a batch back that an update of the app has cleared.
-    /// - Returns: their names, each with the time (ms) of the last removal that does not count
-    func putBack(
-        _ batch: BatchBody, of channel: ChannelID, _ app: GatewayApp
-    ) async throws -> [ActivityName: Int64] {
-        let removals = batch.updates.compactMap { update -> Removal? in
-            if case .removeCard(let name, let at, _) = update { (name, at) } else { nil }
+    /// The removals of cards that do not begin once more in the same batch, and the names of cards that begin in it.
+    static func removals(_ batch: BatchBody) -> (removals: [Removal], begun: Set<ActivityName>) {
+        var (removals, begun): ([Removal], Set<ActivityName>) = ([], [])
+        for update in batch.updates {
+            switch update {
+            case .set(.activity(let name), _): begun.insert(name)
+            case .removeCard(let name, let at, _):
+                begun.remove(name)
+                removals.append((name, at))
+            case .set, .remove: break
+            }
         }
-        if removals.isEmpty { return [:] }
+        return (removals.filter { !begun.contains($0.name) }, begun)
+    }
+
+    /// Puts those cards of a batch back that an update of the app has cleared.
+    func putBack(_ batch: BatchBody, of channel: ChannelID, _ app: GatewayApp) async throws -> Herd {
+        let (removals, begun) = Self.removals(batch)
+        if removals.isEmpty { return Herd() }
         let following = try await store.names(app.key, followedBy: channel, on: .android)
         let noted = try await store.channels.cleared(app.key, channel)
-        if let noted, noted.areBack {
+        if let noted, noted.areBack, store.time.now() <= noted.last + Self.repetition {
             let repeated = Set(removals.filter { noted.names.contains($0.name) && $0.at <= noted.last }.map(\.name))
             // The version came while the batch had removed only some of them.
             try await start(repeated.filter { following[$0] == PushToken.ofChannel }, of: channel, app)
-            if !repeated.isEmpty { return Dictionary(uniqueKeysWithValues: repeated.map { ($0, noted.last) }) }
+            if !repeated.isEmpty { return Herd(kept: repeated.reduce(into: [:]) { $0[$1] = noted.last }) }
         }
         let removed = noted.map { $0.areBack ? [] : $0.names } ?? []
-        guard let cleared = Self.cleared(removals, following: Set(following.keys), removed: removed) else {
+        // A name that waits for its start has no card that could be cleared.
+        let cards = Set(following.filter { $1 != PushToken.withoutCard }.keys).subtracting(begun)
+        guard let cleared = Self.cleared(removals, cards: cards, known: removed.union(following.keys)) else {
             if !removed.isEmpty { try await store.channels.forgetCleared(app.key, channel) }
-            return [:]
+            return Herd()
         }
-        if cleared.names.isEmpty { return [:] }
+        if cleared.names.isEmpty { return Herd() }
         let back = try await store.channels.noteCleared(cleared, app.key, channel)
-        if back.isEmpty { return [:] }
+        if back.isEmpty { return Herd(waiting: cleared.names) }
         try await putBack(back, of: channel, app)
-        return Dictionary(uniqueKeysWithValues: back.map { ($0, cleared.last) })
+        return Herd(kept: back.reduce(into: [:]) { $0[$1] = cleared.last })
+    }
+
+    /// Puts the cards back that a batch went on removing while the version of its app came.
+    func end(_ herd: Herd, of channel: ChannelID, _ app: GatewayApp) async throws {
+        if herd.waiting.isEmpty { return }
+        let noted = try await store.channels.cleared(app.key, channel)
+        if noted?.areBack == true { try await startRemoved(herd.waiting, of: channel, app) }
     }
 
     /// Notes the version of a channel's app, and puts the cards back that a batch removed shortly before.
     func note(version: String, of channel: ChannelID, _ app: GatewayApp) async throws {
         let names = try await store.channels.note(version: version, app.key, channel)
         if names.isEmpty { return }
-        // The app may have begun a card since.
+        try await startRemoved(names, of: channel, app)
+        try await store.channels.backAgain(app.key, channel)
+        // A batch that is being applied may have removed others meanwhile. From now on it finds out by itself.
+        try await startRemoved(names, of: channel, app)
+    }
+
+    /// Starts the cards of names that the channel does not follow. The app may have begun the others since.
+    private func startRemoved(
+        _ names: some Sequence<ActivityName>, of channel: ChannelID, _ app: GatewayApp
+    ) async throws {
         let following = try await store.names(app.key, followedBy: channel, on: .android)
-        try await putBack(names.filter { following[$0] == nil }, of: channel, app)
+        try await start(names.filter { following[$0] == nil }, of: channel, app)
     }
 
     private func putBack(_ names: [ActivityName], of channel: ChannelID, _ app: GatewayApp) async throws {
