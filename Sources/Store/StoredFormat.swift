@@ -3,7 +3,7 @@ import Redis
 /// The format of everything that a deployment stores, as one number in Redis. It rises with each change of a layout.
 /// A version reads and writes one format, and refuses each other one (docs/upgrading.md).
 public enum StoredFormat {
-    public static let current = 11
+    public static let current = 12
     static let field = "format"
 }
 
