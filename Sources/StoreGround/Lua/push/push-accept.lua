@@ -99,10 +99,10 @@ if ts < lastTimestamp then return {'behind', lastTimestamp} end
 -- Refuse without reading the waiting pushes if this push supersedes nothing, or if no waiting push is supersedable. An
 -- earlier refusal notes the second case: `firm` is the name's `seq` until another push is accepted.
 local supersedes = event ~= 'start' and not isAutomatic and stateless ~= '1' and broadcastOnly ~= '1'
-local isFull = waits >= tonumber(mostUnswept)
-if isFull and (not supersedes or lastSeq and redis.call('HGET', n, 'firm') == lastSeq) then return {'nameFull'} end
+if waits >= tonumber(mostUnswept)
+    and (not supersedes or lastSeq and redis.call('HGET', n, 'firm') == lastSeq) then return {'nameFull'} end
 local superseded, someNotSupersedable, noneSupersedable, withTasks =
-    superseded_by(redis.call('ZRANGE', q, 0, -1), active, supersedes and audience, lives, silent, ps, ws)
+    superseded_by(redis.call('ZRANGE', q, 0, -1), active, supersedes and audience, lives, reaches_silent(content), ps, ws)
 if waits - #superseded >= tonumber(mostUnswept) then
     -- The write fails if Redis is out of memory. The next refusal then reads each waiting push again.
     if noneSupersedable and lastSeq then redis.pcall('HSET', n, 'firm', lastSeq) end

@@ -1,7 +1,5 @@
 -- Part of push-accept: a push that is not lone.
 
-local silent = reaches_silent(content)
-
 -- Writes the push into the name's queue. wakes: the name's new `woken`. replaced: ids of the pushes that it supersedes,
 -- which a cancel before it begins brings back. Nil: none, or only the name's last push
 local function commit(wakes, replaced)
@@ -12,7 +10,7 @@ local function commit(wakes, replaced)
     if expiry ~= '' then set('expiry', expiry) end
     if soft == '1' then set('soft', '1') end
     if stateless == '1' then set('bare', '1') end
-    if silent then set('silent', '1') end
+    if reaches_silent(content) then set('silent', '1') end
     if replaced then set('replaced', table.concat(replaced, ' ')) end
     if traced == '1' then set('trace', '1') end
     if last then set('prev', last) end

@@ -1,6 +1,6 @@
 -- Fragment for scripts in which a push becomes final. What it superseded before it began comes back unless it stands
 -- (shared-standing). p: the push's record, whose key names the others of its name.
--- uses supersede, silent, standing, newest
+-- uses supersede, standing, newest
 
 -- How many withdrawn pushes in a row are looked through for what they superseded.
 local MOST_WITHDRAWN = 16
@@ -29,9 +29,8 @@ end
 
 -- Whether the only push that waits behind this one supersedes it: the cards get the newer state then.
 local function has_newer(n, q, ps, id, seq)
-    -- A lone push is an update for everyone.
-    local lone = redis.call('HGET', n, 'lone')
-    if lone then return reaches_silent(lone) or not supersede_fields_of(ps .. id).reachesSilent end
+    -- A lone push is an update for everyone, but perhaps not for silent phones.
+    if redis.call('HEXISTS', n, 'lone') == 1 then return not supersede_fields_of(ps .. id).reachesSilent end
     local waiting = redis.call('ZRANGEBYSCORE', q, '(' .. seq, '+inf', 'LIMIT', 0, 2)
     if #waiting ~= 1 then return false end
     local newer, older = supersede_fields_of(ps .. waiting[1]), supersede_fields_of(ps .. id)

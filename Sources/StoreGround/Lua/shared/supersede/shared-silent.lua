@@ -1,7 +1,7 @@
--- Fragment for scripts that write the record of a push: whether the push also goes to silent phones.
+-- Fragment for push-accept: whether a push also goes to silent phones. Its record notes that in `silent`, because a payload
+-- may be long.
 
--- A script reads it once and notes it in `silent`, because a payload may be long. payload: as PushContent stores it: the
--- fifth part behind it, each behind a zero byte, is `1` then. Other words may stand before the payload.
+-- payload: as PushContent stores it: the fifth part behind it, each behind a zero byte, is `1` then
 local function reaches_silent(payload)
     local at = string.find(payload, '\0', 1, true)
     return at and string.find(payload, '^%z[^%z]*%z[^%z]*%z[^%z]*%z[^%z]*%z1%z', at) and true
