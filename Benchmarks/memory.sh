@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# What a finished push to a name with one token leaves in the memory of Redis, with the settings that users have.
+# What a name with one follower takes in the memory of Redis, before and after its first push, and what each further finished push
+# leaves, with the settings that users have.
 #   bin/bench memory [--names N] [--pushes N] [--values "1024"]
-# Names first get a push each, so that what a name has is not counted; then each gets --pushes. --values: the limits of a compact
-# hash (hash-max-listpack-value) that are compared; config/redis.conf has 1024. The content states are of 42 and 250 bytes. Memory
-# is used_memory, when no work and no timer is left.
+# --names get a follower each, then a push each, then --pushes each. --values: the limits of a compact hash
+# (hash-max-listpack-value) that are compared; config/redis.conf has 1024. The content states are of 42 and 250 bytes. Memory is
+# used_memory, when no work and no timer is left.
 source "$(dirname "$0")/lib/bench.sh"
 
 names=2000 pushes=5 values=1024 last=1024
@@ -32,19 +33,20 @@ wave() {
 }
 used() { redis INFO memory | tr -d '\r' | sed -n 's/^used_memory:\([0-9]*\)$/\1/p'; }
 
-row='%24s %16s %18s\n'
-printf "$row" "compact up to (bytes)" "42 B of state" "250 B of state"
+row='%14s %8s %16s %16s %14s\n'
+printf "$row" 'compact up to' 'state B' 'a name B' 'with a push B' 'a push B'
 run=0
 start_gateway
 start_worker worker
 for value in $values; do
     redis CONFIG SET hash-max-listpack-value "$value" >"$work/line"
-    cells=()
     for state in 42 250; do
         run=$((run + 1))
+        bare=$(used)
         printf '{"token":"{token}"}' >"$work/track"
         load --method PUT --path "/api/activities/run$run-{m}/channels/{channel}" --modulus "$names" --count "$names" \
             --header "$auth" --body "$work/track" --connections 8 >"$work/line" || fail "no registrations"
+        followed=$(used)
         body "run$run" "$state" >"$work/body"
         wave "$names"
         before=$(used)
@@ -52,7 +54,7 @@ for value in $values; do
         # The index packs what is ten seconds old, 1,024 with each 64th push.
         sleep 10
         wave "$last"
-        cells+=("$((($(used) - before) / (names * pushes + last))) B")
+        printf "$row" "$value" "$state" "$(((followed - bare) / names))" "$(((before - bare) / names))" \
+            "$((($(used) - before) / (names * pushes + last)))"
     done
-    printf "$row" "$value" "${cells[@]}"
 done
