@@ -38,7 +38,7 @@ struct BatchBody: Sendable {
             note(error)
         }
         read(body["live_activities"]) { (entry) throws(JSONError) in
-            try Self.update(entry, channel: channel, catchesUp)
+            try Self.update(entry, channel: channel, catchesUp, platforms)
         }
         read(body["live_updates"]) { (entry) throws(JSONError) in
             try Self.liveUpdate(entry, channel: channel, catchesUp, platforms)
@@ -85,7 +85,12 @@ struct BatchBody: Sendable {
         return action
     }
 
-    private static func update(_ value: JSONValue, channel: ChannelID, _ catchesUp: Bool) throws(JSONError) -> Update {
+    private static func update(
+        _ value: JSONValue, channel: ChannelID, _ catchesUp: Bool, _ platforms: Set<Platform>
+    ) throws(JSONError) -> Update {
+        guard platforms.contains(.ios) else {
+            throw value.error("must not be there: this app does not send to iOS")
+        }
         let entry = try value.object()
         let action = try action(entry)
         let at = try entry.required("action_ts_ms").epochMilliseconds()

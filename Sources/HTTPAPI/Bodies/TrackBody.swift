@@ -33,9 +33,11 @@ enum TrackBody {
         let body = try JSONDocument(bytes).root.object(known: known)
         let channel = if let channel { channel } else { try body.required("channel").channelID() }
         let platform = try body["platform"]?.platform() ?? .ios
-        if let value = body["platform"], !platforms.contains(platform) {
+        guard platforms.contains(platform) else {
+            if isStart { throw try body.required("token").error("must not be there: this app does not send to iOS") }
             let names = Platform.all.filter(platforms.contains).map(\.name).joined(separator: " or ")
-            throw value.error("must be \(names): this app sends to no other platform")
+            let problem = "must be \(names): this app sends to no other platform"
+            throw body["platform"]?.error(problem) ?? body.missing("platform", problem)
         }
         let (token, address) = try platform.body.token(body)
         let registered = try body["registered_at_ms"]?.epochMilliseconds() ?? now

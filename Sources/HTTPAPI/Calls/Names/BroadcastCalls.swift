@@ -15,6 +15,9 @@ struct BroadcastCalls: CallGroup {
     /// Body: `{"storage"?: "none" | "newest"}`.
     func create(_ call: Call) async throws -> Answer {
         let name = try call.name()
+        guard call.app.platforms.contains(.ios) else {
+            throw APIError(409, "Broadcast channels are of iOS, and this app does not send to iOS.", code: 40900)
+        }
         let storage = try Self.storage(call)
         let wait = try call.wait()
         let asked = try await broadcasts.want(call.app.key, name, storage, now: time.now())

@@ -34,6 +34,24 @@ import Testing
             "PUT", "/api/activities/\(name)/channels/\(channel)", #"{"platform":"android"\#(rest)}"#, user: Self.app)
     }
 
+    /// A follower of iOS would be no target, and a broadcast channel that is never made would keep pushes open.
+    @Test func `an app with Android alone refuses what is of iOS`() async throws {
+        try await GatewayFixture.run(configure: { $0.apps[0].platforms = [.android] }) { gateway in
+            let line = #"{"token":"aabb"}"#
+            let follower = try await gateway.send("PUT", "/api/activities/m/channels/phone", line)
+            #expect(follower.status == 400 && follower.text.contains("platform must be android"), "\(follower.text)")
+            let bulk = try await gateway.send("POST", "/api/activities/m/channels", #"{"channel":"p","token":"aabb"}"#)
+            #expect(bulk.text.contains("platform must be android"), "\(bulk.text)")
+            let batch = try await gateway.send(
+                "PUT", "/api/channels/sdk/batch/phone?platform=ios",
+                #"{"live_activities":[{"action":"set","name":"m","token":"aabb","action_ts_ms":\#(testNow)}]}"#)
+            #expect(batch.text.contains("does not send to iOS"), "\(batch.text)")
+            let broadcast = try await gateway.send("PUT", "/api/activities/m/broadcast?wait=0", "{}")
+            #expect(broadcast.status == 409, "\(broadcast.text)")
+            #expect(try await gateway.send("GET", "/api/activities/m/broadcast").status == 404)
+        }
+    }
+
     @Test func `an address is told once for all names, and a newer one moves them all`() async throws {
         try await run { gateway in
             let early = try await follow(gateway, "match-1", "phone")

@@ -1,6 +1,7 @@
 import LiveActivity
 import TestSupport
 import Testing
+import Threads
 
 @testable import HTTPAPI
 @testable import Store
