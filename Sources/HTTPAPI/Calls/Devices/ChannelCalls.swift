@@ -116,7 +116,7 @@ struct ChannelCalls: CallGroup {
                 batch.note(tooManyTags: limit)
             }
         }
-        let herd = try await cleared.putBack(batch, of: channel, call.app)
+        let herd = try await cleared.putBack(batch, of: channel, now: call.now, call.app)
         for update in batch.updates {
             switch update {
             case .set(let place, let registration):

@@ -39,9 +39,9 @@ import Testing
         try await GatewayFixture.run(configure: { $0.apps[0].platforms = [.android] }) { gateway in
             let line = #"{"token":"aabb"}"#
             let follower = try await gateway.send("PUT", "/api/activities/m/channels/phone", line)
-            #expect(follower.status == 400 && follower.text.contains("platform must be android"), "\(follower.text)")
+            #expect(follower.status == 400 && follower.text.contains("platform: must be android"), "\(follower.text)")
             let bulk = try await gateway.send("POST", "/api/activities/m/channels", #"{"channel":"p","token":"aabb"}"#)
-            #expect(bulk.text.contains("platform must be android"), "\(bulk.text)")
+            #expect(bulk.text.contains("platform: must be android"), "\(bulk.text)")
             let batch = try await gateway.send(
                 "PUT", "/api/channels/sdk/batch/phone?platform=ios",
                 #"{"live_activities":[{"action":"set","name":"m","token":"aabb","action_ts_ms":\#(testNow)}]}"#)

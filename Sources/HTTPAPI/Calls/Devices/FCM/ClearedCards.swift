@@ -55,12 +55,15 @@ struct ClearedCards: CallGroup {
     }
 
     /// Puts those cards of a batch back that an update of the app has cleared.
-    func putBack(_ batch: BatchBody, of channel: ChannelID, _ app: GatewayApp) async throws -> Herd {
+    /// - Parameter now: epoch ms
+    func putBack(
+        _ batch: BatchBody, of channel: ChannelID, now: Int64, _ app: GatewayApp
+    ) async throws -> Herd {
         let (removals, begun) = Self.removals(batch)
         if removals.isEmpty { return Herd() }
         let following = try await store.names(app.key, followedBy: channel, on: .android)
         let noted = try await store.channels.cleared(app.key, channel)
-        if let noted, noted.areBack, store.time.now() <= noted.last + Self.repetition {
+        if let noted, noted.areBack, now <= noted.last + Self.repetition {
             let repeated = Set(removals.filter { noted.names.contains($0.name) && $0.at <= noted.last }.map(\.name))
             // The version came while the batch had removed only some of them.
             try await start(repeated.filter { following[$0] == PushToken.ofChannel }, of: channel, app)
