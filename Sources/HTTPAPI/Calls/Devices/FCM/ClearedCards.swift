@@ -65,8 +65,8 @@ struct ClearedCards: CallGroup {
         let noted = try await store.channels.cleared(app.key, channel)
         if let noted, noted.areBack, now <= noted.last + Self.repetition {
             let repeated = Set(removals.filter { noted.names.contains($0.name) && $0.at <= noted.last }.map(\.name))
-            // The version came while the batch had removed only some of them.
-            try await start(repeated.filter { following[$0] == PushToken.ofChannel }, of: channel, app)
+            // The version came while the batch had removed only some of them, or its end broke off.
+            try await start(repeated.filter { following[$0] != PushToken.withoutCard }, of: channel, app)
             if !repeated.isEmpty { return Herd(kept: repeated.reduce(into: [:]) { $0[$1] = noted.last }) }
         }
         let removed = noted.map { $0.areBack ? [] : $0.names } ?? []
