@@ -134,7 +134,7 @@ public final class MultiplexedConnection {
         preconditionOnThread()
         idlePolls = events == eventsAtPoll ? idlePolls + 1 : 0
         eventsAtPoll = events
-        guard idlePolls <= Self.mostIdlePolls else {
+        guard idlePolls <= Self.mostIdlePolls || inFlight == 0 else {
             return waitForInput(others, min(milliseconds, Self.idleMilliseconds))
         }
         waits.removeAll(keepingCapacity: true)
@@ -148,7 +148,8 @@ public final class MultiplexedConnection {
 
     /// Waits for input only, because `curl_multi_poll` would spin until the request's deadline. The server's flow
     /// control or stream limit may hold a request back. libcurl then asks for a writable socket, although the socket
-    /// accepts bytes (7.88.1: http2's `want_write`). In this wait libcurl's timers are some milliseconds late.
+    /// accepts bytes (7.88.1: http2's `want_write`). In this wait libcurl's timers are some milliseconds late. Without
+    /// a request libcurl reads nothing, so this wait would spin on a connection that its server has closed.
     private func waitForInput(_ others: [Int32], _ milliseconds: Int32) {
         var descriptors = (sockets + others).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         Glibc.poll(&descriptors, nfds_t(descriptors.count), milliseconds)

@@ -1,4 +1,5 @@
 import Curl
+import Dispatch
 import Testing
 import Threads
 
@@ -48,5 +49,54 @@ import Threads
         #expect(ends == [nil] || ends.isEmpty)
         #expect(turns < 200, "fifty a second are plenty")
         await server.stop()
+    }
+
+    /// Counts the turns of a lane's loop in two seconds behind an answer and the end of its connection.
+    private static func turnsBehindEnd(
+        _ endpoint: ServerAddress, answered: () -> Void, waitForEnd: () -> Void
+    ) throws -> Int {
+        let connection = try MultiplexedConnection(endpoint)
+        let transfer = try connection.nextTransfer()
+        let headers = try HeaderList([(name: "apns-topic", value: "x")])
+        try transfer.prepare(path: "/3/device/00", headers: headers, body: SharedBody([0x20]))
+        try connection.start(transfer)
+        repeat {
+            connection.perform()
+            connection.uncork()
+            connection.poll(others: [], milliseconds: 10)
+        } while connection.nextFinished() == nil
+        answered()
+        waitForEnd()
+        var turns = 0
+        let over = ContinuousClock.now + .seconds(2)
+        while ContinuousClock.now < over {
+            turns += 1
+            connection.perform()
+            connection.uncork()
+            connection.poll(others: [], milliseconds: 100)
+        }
+        return turns
+    }
+
+    /// FCM does so after its idle time, and the lane sleeps until the next push.
+    @Test func `a server that closes an idle connection costs no turns`() async throws {
+        let server = try await FrameServer.start()
+        let endpoint = ServerAddress(
+            origin: "https://127.0.0.1:\(server.port)", caFile: server.caFile, requestTimeoutMilliseconds: 120_000)
+        let (answers, answer) = AsyncStream<Void>.makeStream()
+        let end = DispatchSemaphore(value: 0)
+        async let turns = withCheckedThrowingContinuation { continuation in
+            let isStarted = NamedThread.start("turns") {
+                continuation.resume(
+                    with: Result {
+                        try Self.turnsBehindEnd(endpoint, answered: { answer.finish() }, waitForEnd: { end.wait() })
+                    })
+            }
+            if !isStarted { continuation.resume(returning: 0) }
+        }
+        for await _ in answers {}
+        await server.stop()
+        end.signal()
+        #expect(try await (1..<100).contains(turns), "ten a second are plenty")
     }
 }
