@@ -108,7 +108,8 @@ struct Run: Sendable {
         let leases = leasesLost
         let ofAndroid = leases.filter { $0.contains { android?.pushes.find($0) != nil } }
         let judge = Judge(
-            plan: plan, activities: activities, startTokens: startTokens, pushes: pushes.all, record: record,
+            plan: plan, activities: activities, startTokens: startTokens, pushes: pushes.all,
+            cancelledEnds: pushes.cancelledEnds, record: record,
             interruptions: disturber.interruptions, wakes: disturber.wakes,
             leasesLost: leases.filter { !ofAndroid.contains($0) },
             controlURL: fleet.controlURL, found: found)

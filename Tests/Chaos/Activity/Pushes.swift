@@ -23,6 +23,10 @@ final class Pushes: Sendable {
     func find(_ id: String) -> Push? { pushes.withLock { $0[id] } }
 
     var all: [Push] { pushes.withLock { Array($0.values) } }
+    /// The name and the number of each end that was cancelled.
+    var cancelledEnds: Set<[Int]> {
+        Set(all.filter { $0.isEnd && $0.fate == .cancelled }.map { [$0.name, $0.number] })
+    }
     var count: Int { pushes.withLock { $0.count } }
     var open: [Push] { pushes.withLock { $0.values.filter { $0.ledger?.isOver != true } } }
 

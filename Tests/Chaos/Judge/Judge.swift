@@ -7,6 +7,8 @@ struct Judge: Sendable {
     let activities: [Activity]
     let startTokens: StartTokens
     let pushes: [Push]
+    /// The name and the number of each end that was cancelled.
+    let cancelledEnds: Set<[Int]>
     let record: Record
     let interruptions: [Disturber.Interruption]
     let wakes: [(role: Role, at: Int64)]
@@ -143,9 +145,7 @@ struct Judge: Sendable {
 
     /// Whether such an end is what the device of this token shows.
     func showsUnnoticedEnd(_ id: TokenID) async throws -> Bool {
-        guard let end = record.tokens[id]?.end,
-            pushes.contains(where: { $0.name == id.name && $0.number == end && $0.fate == .cancelled })
-        else { return false }
+        guard let end = record.tokens[id]?.end, cancelledEnds.contains([Int(id.name), end]) else { return false }
         return try await Record.history(controlURL, id).contains {
             $0.order == end && unnoticed($0, of: Int(id.name)) != nil
         }

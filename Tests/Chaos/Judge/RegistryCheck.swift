@@ -61,7 +61,7 @@ struct RegistryCheck: Sendable {
 
     private func judge(_ activity: Activity, _ record: Record) async {
         let places = await activity.places
-        let cancelled = Set(pushes.all.filter { $0.isEnd && $0.fate == .cancelled }.map { [$0.name, $0.number] })
+        let cancelled = pushes.cancelledEnds
         for index in places.indices where places[index].state == .following {
             let place = places[index]
             if interruptions.mayLose(place) { continue }
