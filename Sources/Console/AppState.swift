@@ -26,8 +26,7 @@ public struct AppState: Sendable {
 
         public init(
             kind: String, word: String, platform: Platform, title: String, meaning: String, ends: String,
-            runbook: String,
-            page: (path: String, title: String)?, since: Int64, reason: String?, known: Known?
+            runbook: String, page: (path: String, title: String)?, since: Int64, reason: String?, known: Known?
         ) {
             (self.kind, self.word, self.meaning, self.ends) = (kind, word, meaning, ends)
             self.title = platform == .ios ? title : "\(title), \(Shown.platform(platform))"

@@ -88,9 +88,7 @@ struct BatchBody: Sendable {
     private static func update(
         _ value: JSONValue, channel: ChannelID, _ catchesUp: Bool, _ platforms: Set<Platform>
     ) throws(JSONError) -> Update {
-        guard platforms.contains(.ios) else {
-            throw value.error("must not be there: this app does not send to iOS")
-        }
+        guard platforms.contains(.ios) else { throw value.unsent(to: "iOS") }
         let entry = try value.object()
         let action = try action(entry)
         let at = try entry.required("action_ts_ms").epochMilliseconds()

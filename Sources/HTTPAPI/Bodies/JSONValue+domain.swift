@@ -19,6 +19,11 @@ extension JSONValue {
         return Platform(name: text) ?? .ios
     }
 
+    /// The error of a value for a platform that the app does not send to. `platform` is its name in a sentence.
+    func unsent(to platform: String) -> JSONError {
+        error("must not be there: this app does not send to \(platform)")
+    }
+
     /// One of the words.
     func choice(_ words: [String]) throws(JSONError) -> String {
         let text = try string()

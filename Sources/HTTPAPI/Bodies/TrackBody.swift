@@ -34,7 +34,7 @@ enum TrackBody {
         let channel = if let channel { channel } else { try body.required("channel").channelID() }
         let platform = try body["platform"]?.platform() ?? .ios
         guard platforms.contains(platform) else {
-            if isStart { throw try body.required("token").error("must not be there: this app does not send to iOS") }
+            if isStart { throw try body.required("token").unsent(to: "iOS") }
             let names = Platform.all.filter(platforms.contains).map(\.name).joined(separator: " or ")
             let problem = "must be \(names): this app sends to no other platform"
             throw body["platform"]?.error(problem) ?? body.missing("platform", problem)

@@ -5,6 +5,16 @@ import Threads
 
 /// Tests how often a libcurl lane wakes up while a server blocks its request.
 @Suite struct IdleTurnsTests {
+    /// Runs what may block on a thread of its own, as a lane has one.
+    private static func onThread<Value: Sendable>(
+        _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            let isStarted = NamedThread.start("turns") { continuation.resume(with: Result(catching: body)) }
+            if !isStarted { continuation.resume(throwing: CancellationError()) }
+        }
+    }
+
     /// Counts the turns of a lane's loop in two seconds of a request that the server holds back.
     ///
     /// A first request usually leaves before the server's SETTINGS are there, so it ends and the second one is blocked.
@@ -40,12 +50,7 @@ import Threads
         let server = try await FrameServer.start(FrameServer.Script(settings: { [(id: setting, value: UInt32(0))] }))
         let endpoint = ServerAddress(
             origin: "https://127.0.0.1:\(server.port)", caFile: server.caFile, requestTimeoutMilliseconds: 120_000)
-        let (turns, ends) = try await withCheckedThrowingContinuation { continuation in
-            let isStarted = NamedThread.start("turns") {
-                continuation.resume(with: Result { try Self.turns(endpoint) })
-            }
-            if !isStarted { continuation.resume(returning: (0, [])) }
-        }
+        let (turns, ends) = try await Self.onThread { try Self.turns(endpoint) }
         #expect(ends == [nil] || ends.isEmpty)
         #expect(turns < 200, "fifty a second are plenty")
         await server.stop()
@@ -85,14 +90,8 @@ import Threads
             origin: "https://127.0.0.1:\(server.port)", caFile: server.caFile, requestTimeoutMilliseconds: 120_000)
         let (answers, answer) = AsyncStream<Void>.makeStream()
         let end = DispatchSemaphore(value: 0)
-        async let turns = withCheckedThrowingContinuation { continuation in
-            let isStarted = NamedThread.start("turns") {
-                continuation.resume(
-                    with: Result {
-                        try Self.turnsBehindEnd(endpoint, answered: { answer.finish() }, waitForEnd: { end.wait() })
-                    })
-            }
-            if !isStarted { continuation.resume(returning: 0) }
+        async let turns = Self.onThread {
+            try Self.turnsBehindEnd(endpoint, answered: { answer.finish() }, waitForEnd: { end.wait() })
         }
         for await _ in answers {}
         await server.stop()

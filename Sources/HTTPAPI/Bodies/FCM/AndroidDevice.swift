@@ -29,9 +29,7 @@ extension BatchBody {
     static func liveUpdate(
         _ value: JSONValue, channel: ChannelID, _ catchesUp: Bool, _ platforms: Set<Platform>
     ) throws(JSONError) -> Update {
-        guard platforms.contains(.android) else {
-            throw value.error("must not be there: this app does not send to Android")
-        }
+        guard platforms.contains(.android) else { throw value.unsent(to: "Android") }
         let entry = try value.object()
         let name = try entry.required("name").activityName()
         let action = try entry.required("action_ts_ms").epochMilliseconds()
