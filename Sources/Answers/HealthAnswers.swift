@@ -27,7 +27,7 @@ public struct AlarmAnswer: AnswerBody {
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == AlarmAnswer {
         app = try fields("app", \.app)
         kind = try fields("kind", \.kind)
-        platform = try fields.optional("platform", \.platform, "Absent: ios, or none.")
+        platform = try fields.optional("platform", \.platform, "Absent: ios, or the alarm concerns no platform.")
         reason = try fields("reason", \.reason)
         since = try fields("since", \.since, .time)
     }

@@ -5,7 +5,7 @@ import StrictJSON
 // Times are epoch ms.
 
 extension Alarm {
-    /// Its kind, with a platform other than iOS.
+    /// A line of a terminal without the time: the app, the kind with a platform other than iOS, and the reason.
     var line: String { "app \(app): \(kind.rawValue)\(platformName.map { " (\($0))" } ?? ""): \(reason)" }
 
     var json: JSON {

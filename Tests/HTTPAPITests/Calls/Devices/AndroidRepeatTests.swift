@@ -120,8 +120,9 @@ import Threads
         try await run { phone in
             for name in phone.names {
                 let live = #"{"name":"\#(name)","event":"end","content_state":{}}"#
+                let notification = #"{"android":{"live_update":\#(live)}}"#
                 let body =
-                    #"{"audience":{"channel":"other"},"device_types":["android"],"notification":{"android":{"live_update":\#(live)}}}"#
+                    #"{"audience":{"channel":"other"},"device_types":["android"],"notification":\#(notification)}"#
                 #expect(try await phone.fixture.send("POST", "/api/push", body).status == 202)
             }
             if comesFirst { try await phone.put(version: "1.1") }
@@ -226,11 +227,10 @@ import Threads
         try await run { phone in
             try await phone.put(address: "one")
             let before = try await phone.registered()
-            let token = Phone.address("old")
+            let address = #""token":"\#(Phone.address("old"))","registered_at_ms":\#(testNow - 2_592_000_000)"#
             let reply = try await phone.fixture.send(
                 "POST", "/api/activities/match-other/channels",
-                #"{"channel":"\#(phone.channel)","platform":"android","token":"\#(token)","registered_at_ms":\#(testNow - 2_592_000_000)}"#
-            )
+                #"{"channel":"\#(phone.channel)","platform":"android",\#(address)}"#)
             #expect(reply.status == 200, "\(reply.text)")
             #expect(try await phone.address() == Phone.address("one"))
             #expect(try await phone.registered() == before)
@@ -273,7 +273,8 @@ private struct Phone {
     @discardableResult
     func batch(_ updates: [(action: String, name: String, ago: Int64)]) async throws -> Reply {
         let updates = updates.map { action, name, ago in
-            #"{"action":"\#(action)","name":"\#(name)","action_ts_ms":\#(testNow - ago),"start_ts_ms":\#(testNow - max(60_000, ago))}"#
+            let times = #""action_ts_ms":\#(testNow - ago),"start_ts_ms":\#(testNow - max(60_000, ago))"#
+            return #"{"action":"\#(action)","name":"\#(name)",\#(times)}"#
         }
         return try await fixture.gateway.send(
             "PUT", "/api/channels/sdk/batch/\(channel)?platform=android",
