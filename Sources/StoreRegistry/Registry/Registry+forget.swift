@@ -40,8 +40,8 @@ extension Registry {
                 ],
                 [
                     "knownCount": .string(count.stored), "channel": .bytes(channel),
-                    "before": .int(RegistryRecord.stamp(time)), "latest": buckets.latest(now), "now": .int(now),
-                    "life": .int(Self.forgetNoteLife),
+                    "before": .int(RegistryRecord.stamp(time)), "now": .int(RegistryRecord.stamp(now)),
+                    "ahead": .int(buckets.ahead()), "life": .int(Self.forgetNoteLife),
                 ])
             if try buckets.isRefused(reply, in: place) { return [0] }
             guard let found = Remainder(rawValue: try reply.integer()) else {
@@ -62,7 +62,8 @@ extension Registry {
             Lua.registryForgotten, keys: ["g": keys.beingForgotten(keys.tag(app, tokens))],
             [
                 "channel": .bytes(channel), "before": .int(RegistryRecord.stamp(time)),
-                "latest": buckets.latest(clock()), "stay": .int(Self.forgetNoteStay),
+                "now": .int(RegistryRecord.stamp(clock())), "ahead": .int(buckets.ahead()),
+                "stay": .int(Self.forgetNoteStay),
             ])
     }
 }

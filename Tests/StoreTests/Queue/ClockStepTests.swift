@@ -93,6 +93,33 @@ import Testing
         #expect(try await fixture.tokens() == ["aa05"])
     }
 
+    /// Calls that were sent five seconds ago, as by a process that was stopped meanwhile. Others have stored later
+    /// times, which do not lie ahead.
+    @Test func `a call that was long on its way meets what others registered meanwhile`() async throws {
+        let fixture = try await ClockFixture.start()
+        let late = Store(redis: fixture.store.redis, clock: { [time = fixture.store.time] in time.now() - 5_000 })
+        let (app, place) = (fixture.app, TokenPlace.activity(fixture.name))
+        let (rotated, removed) = (ChannelID.random(), ChannelID.random())
+        let (forgotten, dead) = (ChannelID.random(), ChannelID.random())
+        let now = fixture.store.time.now()
+        for (token, channel) in [("aa02", rotated), ("bb02", removed), ("cc02", forgotten), ("dd02", dead)] {
+            #expect(try await fixture.track(token, channel, at: now) == .stored)
+        }
+        var tags = TagChange()
+        tags.add["device"] = ["vip"]
+        try await fixture.store.channels.tag(app, [forgotten], tags)
+
+        let before = Registration(channel: rotated, token: try PushToken(hex: "aa01"), registeredAt: now - 6_000)
+        #expect(try await late.registry.track(app, place, [before]) == [.stale], "the token before")
+        try await late.registry.untrack(app, place, [Untrack(channel: removed, removedAt: now - 6_000)])
+        let removal = TokenRemoval(channel: dead.stored, token: [0xdd, 0x02], deadSince: now - 6_000)
+        #expect(try await late.registry.prune(app, place, [removal]) == [.newer])
+        try await late.forgetting.forget(app, [forgotten], notedAt: now - 6_000)
+        #expect(try await Set(fixture.tokens()) == ["aa02", "bb02", "cc02", "dd02"])
+        let record = fixture.store.keys.channel(app, forgotten)
+        #expect(try await fixture.store.redis.send(RedisCommand("EXISTS", record)).integer() == 1)
+    }
+
     /// The clock comes near the stored time again, which then lies less ahead than two processes' clocks may differ.
     @Test(arguments: [Duration.seconds(1), .milliseconds(5_000), .milliseconds(5_500), .milliseconds(5_990)])
     func `the next token counts until the clock is where it was`(passed: Duration) async throws {

@@ -1,6 +1,6 @@
 -- Removes what a name has of a channel. Unlike registry-remove it leaves no tombstone, so an older registration that
 -- arrives late counts again.
--- uses record, handed
+-- uses record, latest, handed
 -- key b: root of the name, hash
 -- keys bucket, n: the channel's bucket, the name's meta, hashes
 -- keys x, e, f, a, z: quarantine, other environment, late joiners, started channels, open requests, hashes
@@ -11,8 +11,8 @@
 -- argument knownCount: the count that the bucket was computed from
 -- argument channel: channel, stored form
 -- argument before: ms since 2020; a later registration stays, with all that belongs to it, and a later tombstone
--- argument latest: ms since 2020; a stored time after it lies ahead, because the clock was set back
--- arguments now, life: epoch ms; how long g is kept after the last request, ms
+-- arguments now, ahead: the caller's time, ms since 2020; how far ahead of it a stored time may lie, ms
+-- argument life: how long g is kept after the last request, ms
 -- Returns 0: nothing is left that is older. 1: the channel was registered later.
 --   2: pushes still wait for the channel. They are due now, and a worker skips them, because there is no token.
 --   {right count}: the caller's count is outdated. Nothing was done.
@@ -20,7 +20,8 @@ local count = redis.call('HGET', b, 'n') or '1'
 if count ~= knownCount then return {count} end
 take_back(n, redis.call('HGET', n, 'handed'))
 
-before, latest = tonumber(before), tonumber(latest)
+before = tonumber(before)
+local latest = latest_believed(now, ahead)
 local old = redis.call('HGET', bucket, channel)
 local noted = tonumber(redis.call('HGET', g, channel) or 0)
 -- The device's time is all that is known of a registration which no earlier look saw.
@@ -33,5 +34,5 @@ if not isLater then redis.call('HDEL', bucket, channel) end
 for _, hash in ipairs({x, e, f, a, z}) do redis.call('HDEL', hash, channel) end
 for _, set in ipairs({y, k}) do redis.call('ZREM', set, channel) end
 if redis.call('HEXISTS', h, channel) == 0 then return 0 end
-redis.call('ZADD', r, 'XX', now, channel)
+redis.call('ZADD', r, 'XX', string.format('%.0f', RECORD_EPOCH + now), channel)
 return 2

@@ -1,12 +1,12 @@
 -- Untracks a channel: its record becomes a tombstone (shared-record), which refuses older registrations.
--- uses removals, buckets, handed
+-- uses removals, buckets, latest, handed
 -- key b: root of the name, hash
 -- keys bucket, n: the channel's bucket, the name's meta, hashes
 -- key y: channels whose card began after an `end` was accepted, as in registry-set
 -- argument knownCount: the count that the bucket was computed from
 -- argument channel: channel, stored form
 -- argument stone: tombstone with the time of the removal and the hash of the activity's id (zeros = any), floor 0
--- argument latest: ms since 2020; a stored time after it lies ahead, because the clock was set back
+-- arguments now, ahead: the caller's time, ms since 2020; how far ahead of it a stored time may lie, ms
 -- argument life: ms that the bucket lives from now
 -- argument threshold: fields beyond which a bucket should be split
 -- Returns 0: the registration stays (removal older or of another activity). 1: removed. 2: removed, bucket too full. 17:
@@ -16,7 +16,7 @@ local count = redis.call('HGET', b, 'n') or '1'
 if count ~= knownCount then return {count} end
 take_back(n, redis.call('HGET', n, 'handed'))
 
-latest = tonumber(latest)
+local latest = latest_believed(now, ahead)
 local value, answer = stone, 1
 local removed, id = action_time(stone), id_hash(stone)
 local old = redis.call('HGET', bucket, channel)

@@ -12,7 +12,7 @@
 -- key g: channels being forgotten, hash, see registry-forget
 -- argument knownCount: the count that the bucket was computed from, as in n; `1` for an absent one
 -- arguments channel, record: in their stored forms
--- arguments now, latest: ms since 2020; a stored time after the latter lies ahead, because the clock was set back
+-- arguments now, ahead: the caller's time, ms since 2020; how far ahead of it a stored time may lie, ms
 -- arguments life, threshold: ms that the bucket lives from now; fields beyond which it should be split
 -- argument flags: sum of 1: the channel wants the state that it missed; 2: the device's time is too old, so the record
 --   has the time of arrival. It is stored for an unknown channel, or for the card that the channel has.
@@ -57,12 +57,12 @@ if stored and not (isOld or card.isMoved or catch or sent) and is_next_token(sto
     renew(b, bucket, life)
     return 1
 end
--- uses lone, registration, newcomers
+-- uses lone, registration, latest, newcomers
 if sent then
     unpack_lone(n)
     catch, begun, newest = unpack(redis.call('HMGET', n, 'catch', 'begun', 'newest'))
 end
-latest = tonumber(latest)
+local latest = latest_believed(now, ahead)
 local verdict = compare_with_stored(stored, record, isOld, latest)
 if verdict.isStale or card.isLost and ended or card.isMoved and not is_registration(stored) then
     if verdict.isStale and verdict.record then redis.call('HSET', bucket, channel, verdict.record) end
