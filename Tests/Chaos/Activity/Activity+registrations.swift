@@ -153,7 +153,7 @@ extension Activity {
         if answer.status != 202 {
             found.note(.refused, "\(plan.name): forgetting place \(place): \(answer.status) \(answer.text)")
         }
-        noteAnswer(answer, [place], replacing: [gone], lasting: Self.forgetting)
+        noteAnswer(answer, [place], replacing: [gone], lasting: forgetting)
         places[place].forgotten = places[place].answered
     }
 

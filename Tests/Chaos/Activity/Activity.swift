@@ -74,7 +74,8 @@ actor Activity {
     static let looks = 4_500
 
     /// Ms until nothing is left of a forgotten channel if the gateway died meanwhile: a worker goes on a minute later.
-    static let forgetting: Int64 = 75_000
+    /// On a slow machine (`--late`) workers are late here too.
+    nonisolated var forgetting: Int64 { 75_000 + run.late - Plan.usuallyLate }
 
     let plan: NamePlan
     let run: Plan

@@ -87,7 +87,7 @@ struct RegistryCheck: Sendable {
             let place = places[Int(id.place)]
             if place.generation == id.generation, place.isUnclear || mayOutliveItsEnd(place) { continue }
             if interruptions.mayLose(place) { continue }
-            if Clock.epoch - place.forgotten < Activity.forgetting { continue }
+            if Clock.epoch - place.forgotten < activity.forgetting { continue }
             if place.state != .following || place.generation != id.generation {
                 let state = "\(place.state), generation \(place.generation)"
                 found.note(

@@ -18,7 +18,8 @@ struct Plan: Sendable {
     var silences: [Planned<Silence>] = []
     /// Ms after its 202 within which a healthy phone has a state. Faults of several seconds follow each other, retries
     /// wait, and the machine may be busy; what stands still stays so for longer.
-    var late: Int64 = 120_000
+    var late = Self.usuallyLate
+    static let usuallyLate: Int64 = 120_000
     /// Tokens a second; nil: no cap.
     var cap: Int?
     /// The time at which each cohort of dying tokens dies.
