@@ -25,10 +25,14 @@ public struct ContentAnswer: AnswerBody {
     public let deviceTypes: [String]?
     public let payloadBytes: Int
     public let payload: RawJSON
+    public let notification: RawJSON?
 
-    public init(pushID: String, audience: RawJSON, deviceTypes: [String]?, payloadBytes: Int, payload: RawJSON) {
+    public init(
+        pushID: String, audience: RawJSON, deviceTypes: [String]?, payloadBytes: Int, payload: RawJSON,
+        notification: RawJSON? = nil
+    ) {
         (self.pushID, self.audience, self.deviceTypes) = (pushID, audience, deviceTypes)
-        (self.payloadBytes, self.payload) = (payloadBytes, payload)
+        (self.payloadBytes, self.payload, self.notification) = (payloadBytes, payload, notification)
     }
 
     public init<F: Fields>(_ fields: inout F) throws(F.Failure) where F.Body == ContentAnswer {
@@ -36,7 +40,11 @@ public struct ContentAnswer: AnswerBody {
         audience = try fields("audience", \.audience, .named("Selector"))
         deviceTypes = try fields.optional("device_types", \.deviceTypes, .deviceTypes)
         payloadBytes = try fields("payload_bytes", \.payloadBytes)
-        payload = try fields("payload", \.payload, "What APNs got.")
+        payload = try fields(
+            "payload", \.payload, "What APNs got. A push for Android alone has the content state for Android here.")
+        notification = try fields.optional(
+            "notification", \.notification,
+            "The platforms that it is for, each with its own content in the form of a push. Absent: iOS alone.")
     }
 }
 

@@ -73,20 +73,31 @@ import Testing
 
     @Test func `a copy of a push for one platform is for that platform`() throws {
         let payload = #"{"aps":{"timestamp":1000000,"event":"update","content-state":{}}}"#
-        let copy = try sent(payload, #"{"tag":"gold"}"#, types: #"["android"]"#)
+        let own = #"{"android":{"live_update":{"name":"match-42","event":"update","content_state":{}}}}"#
+        let copy = try sent(payload, #"{"tag":"gold"}"#, types: #"["android"]"#, with: own)
         let push = try ComposeForm(copy.form, now: 1).push(on: [.ios, .android]).text
         #expect(push.hasPrefix(#"{"audience":{"tag":"gold"},"device_types":["android"],"#), "\(push)")
     }
 
     @Test func `a copy names what Android alone had, and warns of the state that was for iOS`() throws {
         let payload = #"{"aps":{"timestamp":1000000,"event":"end","content-state":{"n":1}}}"#
-        let both = try sent(payload, #""all""#, on: [.ios: Outcomes(), .android: Outcomes()])
+        func block(_ state: String) -> String {
+            #""android":{"live_update":{"name":"match-42","event":"end","type":"T","content_state":\#(state),"dismissal_date":1000061},"collapse_key":"k","deliver_to":"all"}"#
+        }
         let own = ["type", "dismissal_date", "collapse_key", "deliver_to"].map { "\($0) for Android" }
-        #expect(both.missing == ["options, such as an expiry", "content_state for Android"] + own)
+        let both = try sent(payload, #""all""#, with: #"{"ios":{},\#(block(#"{"n":2}"#))}"#)
+        #expect(
+            both.missing == [
+                "options, such as an expiry", "type for Android", "content_state for Android",
+                "dismissal_date for Android", "collapse_key for Android", "deliver_to for Android",
+            ])
         #expect(both.notes.count == 1 && both.notes[0].hasPrefix("The content state is what iOS got."), "\(both.notes)")
+        let same = try sent(payload, #""all""#, with: #"{"ios":{},\#(block(#"{"n":1}"#))}"#)
+        #expect(same.missing == ["options, such as an expiry"] + own && same.notes.isEmpty, "\(same.notes)")
         // The payload of a push for Android alone has the state for Android.
-        let alone = try sent(payload, #""all""#, types: #"["android"]"#, on: [.android: Outcomes()])
-        #expect(alone.missing == ["options, such as an expiry"] + own && alone.notes.isEmpty, "\(alone.notes)")
+        let alone = try sent(payload, #""all""#, types: #"["android"]"#, with: "{\(block(#"{"n":1}"#))}")
+        #expect(alone.form["dismissal_minutes"] == "2" && alone.notes.isEmpty, "\(alone.notes)")
+        #expect(!alone.missing.contains("dismissal_date for Android") && alone.missing.count == 4, "\(alone.missing)")
     }
 
     /// The name's last state is of both platforms, of Android alone, or of the dead push itself.
@@ -104,7 +115,8 @@ import Testing
             let name = ActivityAnswer(
                 name: "match-42", tokens: 1, shards: 1, lastPushID: last, ended: false, broadcast: nil,
                 automaticEndAt: nil, attributesType: nil, lastContentState: state)
-            var copy = try sent(payload, #""all""#, on: [.ios: Outcomes(), .android: Outcomes()])
+            let own = #"{"live_update":{"name":"match-42","event":"update","content_state":{"n":2}}}"#
+            var copy = try sent(payload, #""all""#, with: #"{"ios":{},"android":\#(own)}"#)
             copy.bringUpToDate(for: letter, name, [])
             #expect(copy.missing.contains("content_state for Android"), "\(copy.missing)")
             return copy.notes.joined(separator: " ")
@@ -180,18 +192,19 @@ import Testing
     private static let push = "0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10"
 
     private func sent(
-        _ payload: String, _ audience: String, types: String? = nil, on platforms: [Platform: Outcomes] = [:]
+        _ payload: String, _ audience: String, types: String? = nil, with notification: String? = nil
     ) throws -> CopiedPush {
         let devices = types.map { #""device_types":\#($0),"# } ?? ""
+        let own = notification.map { #","notification":\#($0)"# } ?? ""
         let content =
-            #"{"push_id":"0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",\#(devices)"audience":\#(audience),"payload_bytes":1,"payload":\#(payload)}"#
-        return CopiedPush(try ledger(platforms), try ContentAnswer(answer: Array(content.utf8)))
+            #"{"push_id":"0b7c6f0e-0f5e-4c8e-9c55-2b6f3c1d9a10",\#(devices)"audience":\#(audience),"payload_bytes":1,"payload":\#(payload)\#(own)}"#
+        return CopiedPush(try ledger(), try ContentAnswer(answer: Array(content.utf8)))
     }
 
-    private func ledger(_ platforms: [Platform: Outcomes] = [:]) throws -> LedgerAnswer {
+    private func ledger() throws -> LedgerAnswer {
         LedgerAnswer(
             pushID: Self.push, name: "match-42", event: "end", priority: 5, state: "done", expanded: true,
-            outcomes: Outcomes(), platforms: platforms.isEmpty ? nil : PlatformOutcomesAnswer(platforms), retries: 0,
+            outcomes: Outcomes(), platforms: nil, retries: 0,
             duplicatesPossible: 0, demoted: 0, late: 0, stale: nil,
             automatic: nil,
             broadcast: nil, supersededBy: nil, createdAt: "2026-11-21T18:00:00.000Z", finishedAt: nil, errors: [:],

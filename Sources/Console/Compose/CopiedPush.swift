@@ -9,8 +9,8 @@ struct CopiedPush {
     private(set) var missing: [String] = []
     /// Sentences about what stands in the form in place of the push.
     private(set) var notes: [String] = []
-    /// Members of the contents that platforms have of their own. The API keeps them, but answers APNs's payload alone.
-    private var unknown: [String] = []
+    /// Members of the contents that platforms have of their own, which the form does not have.
+    private var lost: [String] = []
     /// Warns of the name's state, which is what iOS got, in a form for other platforms. Nil: the form is for iOS alone,
     /// or the app has one platform.
     private var warning: String?
@@ -19,36 +19,41 @@ struct CopiedPush {
     init(_ ledger: LedgerAnswer, _ content: ContentAnswer?) {
         (form["name"], form["event"], form["priority"]) = (ledger.name, ledger.event, "\(ledger.priority)")
         missing = ["options, such as an expiry"]
-        guard let content, let aps = content.payload.object?.object("aps") else {
+        guard let content, let aps = content.payload.object?.object("aps"),
+            let posted = Self.posted(ledger, aps, content)
+        else {
             missing = Self.everything
             return
         }
         copy(audience: content.audience.value)
         form["platforms"] = content.deviceTypes?.joined(separator: ",") ?? ""
-        let sent = Self.seconds(aps["timestamp"]) ?? 0
-        copy(aps, at: sent, key: { $0.replacing("_", with: "-") })
-        note(aps, known: Self.members.map { $0.replacing("_", with: "-") } + Self.ofPayload)
-        noteOwnContents(ledger, content)
-    }
-
-    /// Names what the payload does not say of platforms with a content of their own. The payload of a push for such a
-    /// platform alone has the content state of that platform.
-    private mutating func noteOwnContents(_ ledger: LedgerAnswer, _ content: ContentAnswer) {
-        let platforms = Platform.all.filter {
-            ledger.platforms?.byPlatform[$0] != nil || content.deviceTypes?.contains($0.name) == true
-        }
-        let own = platforms.filter(\.hasOwnContent)
-        let isShared = platforms.count > own.count
-        let keys =
-            (isShared ? ["content_state"] : []) + ["type"] + (ledger.event == "end" ? ["dismissal_date"] : [])
-            + ["collapse_key", "deliver_to"]
-        unknown = own.flatMap { platform in keys.map { "\($0) for \(Shown.platform(platform))" } }
-        missing += unknown
+        copy(posted.activity, at: Self.seconds(aps["timestamp"]) ?? 0)
+        note(posted)
+        let own = posted.platforms.filter(\.hasOwnContent)
+        let isShared = own.count < posted.platforms.count
         guard !own.isEmpty, isShared || content.deviceTypes != nil else { return }
         let titles = own.map(Shown.platform).joined(separator: " and ")
         let warning = "The content state is what iOS got. \(titles) may have had another one, and gets this one now."
         self.warning = warning
-        if isShared { notes.append(warning) }
+        if posted.lost.contains(where: { $0.key == "content_state" }) { notes.append(warning) }
+    }
+
+    /// The push in the form in which it was posted, but for its options.
+    private static func posted(_ ledger: LedgerAnswer, _ aps: JSONObject, _ content: ContentAnswer) -> PostedPush? {
+        let activity =
+            [JSON.Member("name", .string(ledger.name)), JSON.Member("event", .string(ledger.event))]
+            + aps.members.filter { !ofPayload.contains($0.key) }
+            .map { JSON.Member($0.key.replacing("-", with: "_"), JSON($0.value)) }
+        let own = content.notification?.object
+        let blocks = Platform.all.compactMap { platform -> JSON.Member? in
+            if let block = own?.object(platform.name), platform.hasOwnContent {
+                return JSON.Member(platform.name, .object(block.members.map { JSON.Member($0.key, JSON($0.value)) }))
+            }
+            guard !platform.hasOwnContent, own.map({ $0[platform.name] != nil }) ?? true else { return nil }
+            return JSON.Member(platform.name, .fields([PushBlocks.key(platform): .object(activity)]))
+        }
+        let push = JSON.fields(["notification": .object(blocks)])
+        return (try? JSONDocument(push.bytes).root.object()).flatMap(PostedPush.init)
     }
 
     /// A push that waits for its time.
@@ -72,9 +77,8 @@ struct CopiedPush {
         form["send_at"] = due.map(TimeText.plainText) ?? ""
         copy(audience: body["audience"])
         if let options = body["options"] { form["options"] = JSONLayout.lines(options) }
-        copy(activity, at: Int((due ?? now) / 1_000), key: { $0 })
-        note(activity, known: Self.members)
-        missing += posted.lost.map { "\($0.key) for \(Shown.platform($0.platform))" }
+        copy(activity, at: Int((due ?? now) / 1_000))
+        note(posted)
     }
 
     /// Takes the condition out of the options, because a form has one of its own: the push from which it was filled. A
@@ -103,7 +107,7 @@ struct CopiedPush {
             + (isLast ? ["state"] : [])
         form = form.without(Set(form.fields.map(\.name)).subtracting(kept))
         form["alert_sound"] = "on"
-        missing = unknown
+        missing = lost
         if !isLast {
             let isOfIOS = name?.lastContentState.map { $0.deviceTypes?.contains(Platform.ios.name) ?? true } ?? false
             notes = isOfIOS ? [warning].compactMap(\.self) : []
@@ -141,23 +145,21 @@ struct CopiedPush {
         "name", "event", "priority", "content_state", "alert", "stale_date", "dismissal_date", "relevance_score",
         "attributes_type", "attributes",
     ]
-    /// Members that the gateway writes by itself.
-    private static let ofPayload = ["timestamp", "input-push-channel", "input-push-token"]
+    /// Members of a payload that the gateway writes by itself, or that are written once already.
+    private static let ofPayload = ["timestamp", "event", "input-push-channel", "input-push-token"]
 
-    /// - Parameters:
-    ///   - sent: when the push goes out, epoch seconds: Compose counts the minutes of dates from there
-    ///   - key: the name of an API's member in `object`
-    private mutating func copy(_ object: JSONObject, at sent: Int, key: (String) -> String) {
-        if let state = object[key("content_state")] { form["state"] = JSONLayout.lines(Card.unmarked(state)) }
-        if let alert = object["alert"] { copy(alert: alert) }
+    /// - Parameter sent: when the push goes out, epoch seconds: Compose counts the minutes of dates from there
+    private mutating func copy(_ activity: JSONObject, at sent: Int) {
+        if let state = activity["content_state"] { form["state"] = JSONLayout.lines(Card.unmarked(state)) }
+        if let alert = activity["alert"] { copy(alert: alert) }
         for (field, member) in [("stale_minutes", "stale_date"), ("dismissal_minutes", "dismissal_date")] {
-            guard let date = Self.seconds(object[key(member)]) else { continue }
+            guard let date = Self.seconds(activity[member]) else { continue }
             // A date in the past means "at once", as 0 does.
             form[field] = "\(max(0, (date - sent + 59) / 60))"
         }
-        form["relevance"] = object[key("relevance_score")]?.text ?? ""
-        form["attributes_type"] = object.text(key("attributes_type")) ?? ""
-        if let attributes = object["attributes"] { form["attributes"] = JSONLayout.lines(attributes) }
+        form["relevance"] = activity["relevance_score"]?.text ?? ""
+        form["attributes_type"] = activity.text("attributes_type") ?? ""
+        if let attributes = activity["attributes"] { form["attributes"] = JSONLayout.lines(attributes) }
     }
 
     private mutating func copy(audience: JSONValue?) {
@@ -193,8 +195,11 @@ struct CopiedPush {
         value.flatMap { try? JSONDocument($0.bytes).root }.map { JSONLayout.lines($0) }
     }
 
-    private mutating func note(_ object: JSONObject, known: [String]) {
-        missing += object.members.map(\.key).filter { !known.contains($0) }
+    /// Names the members that the form does not have.
+    private mutating func note(_ posted: PostedPush) {
+        missing += posted.activity.members.map(\.key).filter { !Self.members.contains($0) }
+        lost = posted.lost.map { "\($0.key) for \(Shown.platform($0.platform))" }
+        missing += lost
     }
 
     /// Epoch seconds of a number or of a time in ISO 8601.

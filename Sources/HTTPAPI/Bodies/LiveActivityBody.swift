@@ -69,6 +69,9 @@ enum LiveActivityBody: PlatformBody {
             payload: RawJSON(checked: payload))
     }
 
+    /// The payload says it all.
+    static func posted(_ content: PlatformContent, _ name: ActivityName, _ event: ActivityEvent) -> JSON { .object([]) }
+
     static func token(_ body: JSONObject) throws(JSONError) -> (token: PushToken, address: PushToken?) {
         if let fid = body["fid"] { throw fid.keyError("needs the platform android") }
         return (try body.required("token").pushToken(), nil)

@@ -24,6 +24,8 @@ protocol PlatformBody: Sendable {
     static func preview(
         _ push: PublishBody.Push, tokens: Int?, isForBroadcastAlone: Bool, now: Int64
     ) -> PlatformPreviewAnswer
+    /// The platform's object in `notification` with the content that it has of its own.
+    static func posted(_ content: PlatformContent, _ name: ActivityName, _ event: ActivityEvent) -> JSON
     /// Reads the token that a follower registers, and the address of its channel where the body gives one.
     static func token(_ body: JSONObject) throws(JSONError) -> (token: PushToken, address: PushToken?)
     /// The field of a follower with a stored token, and its text. Nil: no version writes such a token.

@@ -144,9 +144,9 @@ extension Pushes {
     /// Whom a push was for, and its APNs payload. Nil if the app has no such push.
     public func content(
         _ app: AppKey, _ id: PushID
-    ) async throws(StoreError) -> (audience: Audience, payload: [UInt8])? {
-        guard let name = try await name(of: id, app), let push = try await push(app, name, id) else { return nil }
-        return (push.audience, push.payload)
+    ) async throws(StoreError) -> PresentPush? {
+        guard let name = try await name(of: id, app) else { return nil }
+        return try await push(app, name, id)
     }
 
     /// How many pushes of the app are kept. Schedules that were sent count twice.

@@ -6,12 +6,14 @@ public import StoreGround
 public struct PresentPush: Sendable, Hashable {
     public var ledger: Ledger
     public var audience: Audience
-    /// As it went to APNs.
-    public var payload: [UInt8]
+    /// As it went to the platforms that it is for.
+    public var content: PushContent
+    public var payload: [UInt8] { content.payload }
 
     fileprivate init(_ record: PushRecord, _ name: ActivityName, _ fields: StoredHash) throws(StoreError) {
         ledger = try Ledger(id: record.id, name: name, fields)
-        (audience, payload) = (record.audience, record.payload)
+        audience = record.audience
+        content = PushContent(payload: record.payload, contents: record.contents)
     }
 }
 

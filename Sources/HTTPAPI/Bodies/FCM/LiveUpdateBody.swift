@@ -76,6 +76,18 @@ enum LiveUpdateBody: PlatformBody {
             payload: RawJSON(checked: FCMMessage.preview(content).bytes))
     }
 
+    static func posted(_ content: PlatformContent, _ name: ActivityName, _ event: ActivityEvent) -> JSON {
+        let update = JSON.fields([
+            "name": .string(name.rawValue), "event": .string(event.rawValue), "type": content.type.map(JSON.string),
+            "content_state": (content.contentState?.bytes).map(JSON.raw),
+            "dismissal_date": content.dismissalDate.map { .integer(Int64($0)) },
+        ])
+        return .fields([
+            member.key: update, "collapse_key": content.collapseKey.map(JSON.string),
+            "deliver_to": content.reachesSilent ? "all" : nil,
+        ])
+    }
+
     /// A channel has one address, for all names: `token`, or `fid`, or neither if it is known.
     static func token(_ body: JSONObject) throws(JSONError) -> (token: PushToken, address: PushToken?) {
         let token = PushToken.ofChannel(on: .android)

@@ -1,6 +1,7 @@
 import Answers
 import LiveActivity
 import Store
+import StrictJSON
 
 /// The calls about one push, by its id.
 struct PushCalls: CallGroup {
@@ -22,10 +23,17 @@ struct PushCalls: CallGroup {
     /// The content of a push, and its audience.
     func content(_ call: Call) async throws -> Answer {
         let id = try call.id("push_id")
-        guard let content = try await pushes.content(call.app.key, id) else { throw APIError.noSuchPush }
+        guard let push = try await pushes.content(call.app.key, id) else { throw APIError.noSuchPush }
+        let contents = push.content.contents
+        let blocks = Platform.all.compactMap { platform in
+            contents[platform].map {
+                JSON.Member(platform.name, platform.body.posted($0, push.ledger.name, push.ledger.event))
+            }
+        }
         let body = ContentAnswer(
-            pushID: id.description, audience: content.audience.answer, deviceTypes: content.audience.deviceTypes,
-            payloadBytes: content.payload.count, payload: RawJSON(checked: content.payload))
+            pushID: id.description, audience: push.audience.answer, deviceTypes: push.audience.deviceTypes,
+            payloadBytes: push.payload.count, payload: RawJSON(checked: push.payload),
+            notification: contents == PushContent.ofPayload ? nil : RawJSON(checked: JSON.object(blocks).bytes))
         return Answer(200, body)
     }
 
