@@ -29,13 +29,13 @@ public final class APNsSimulator: Service {
     /// The keys whose owners may send. If the configuration has none, this is the key that the simulator made.
     public let keys: [ProviderKey]
 
-    private let shared: Shared
+    private let shared: SimulatorState
     private let group: MultiThreadedEventLoopGroup
     private let listeners: Listeners
     private let isStopped = Atomic(false)
 
     private init(
-        _ shared: Shared, _ group: MultiThreadedEventLoopGroup, _ listeners: Listeners, caFile: String,
+        _ shared: SimulatorState, _ group: MultiThreadedEventLoopGroup, _ listeners: Listeners, caFile: String,
         serviceAccountFile: String?, keys: [ProviderKey]
     ) {
         self.shared = shared
@@ -82,7 +82,7 @@ public final class APNsSimulator: Service {
             return key
         }
         let readKeys = try keys.map { (key) throws(SimulatorError) in try key.read() }
-        let shared = try Shared(configuration: configuration, keys: readKeys, logger: logger)
+        let shared = try SimulatorState(configuration: configuration, keys: readKeys, logger: logger)
         let tls: TLSIdentity
         do {
             tls = try TLSIdentity(certificates.server, applicationProtocol: "h2")
@@ -114,7 +114,7 @@ public final class APNsSimulator: Service {
     }
 
     private static func listen(
-        _ group: MultiThreadedEventLoopGroup, _ configuration: SimulatorConfiguration, _ shared: Shared,
+        _ group: MultiThreadedEventLoopGroup, _ configuration: SimulatorConfiguration, _ shared: SimulatorState,
         _ tls: TLSIdentity
     ) async throws(SimulatorError) -> Listeners {
         var listeners = Listeners()
@@ -163,7 +163,7 @@ public final class APNsSimulator: Service {
 
     /// - Parameter idle: how long a connection without a request stays open
     private static func prepare(
-        _ channel: any Channel, _ shared: Shared, _ tls: TLSIdentity, _ faults: Faults, idle: TimeAmount? = nil,
+        _ channel: any Channel, _ shared: SimulatorState, _ tls: TLSIdentity, _ faults: Faults, idle: TimeAmount? = nil,
         _ service: () -> any ConnectionService
     ) throws {
         if faults.refuseConnections { return channel.close(promise: nil) }
@@ -279,6 +279,6 @@ public final class APNsSimulator: Service {
 
     /// Whether `Faults.deadShare` makes this token dead.
     public static func isDead(token: [UInt8], share: Double, seed: UInt64) -> Bool {
-        share > 0 && Draw.dead(seed: seed, Draw.hash(token)) < share
+        share > 0 && RandomDecision.dead(seed: seed, RandomDecision.hash(token)) < share
     }
 }

@@ -4,9 +4,9 @@ import StrictJSON
 /// The channel that a call created or updated.
 public struct ChannelCreatedAnswer: WarnedAnswer {
     public let operationID, channelID: String
-    public var warned: Warned
+    public var warned: AnswerWarnings
 
-    public init(operationID: String, channelID: String, warned: Warned = Warned()) {
+    public init(operationID: String, channelID: String, warned: AnswerWarnings = AnswerWarnings()) {
         (self.operationID, self.channelID, self.warned) = (operationID, channelID, warned)
     }
 

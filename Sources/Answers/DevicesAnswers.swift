@@ -3,9 +3,9 @@ public struct BatchResultAnswer: WarnedAnswer {
     public let applied: Int?
     public let problems: [String]?
     public let problemCount: Int?
-    public var warned: Warned
+    public var warned: AnswerWarnings
 
-    public init(applied: Int?, problems: [String]?, problemCount: Int?, warned: Warned = Warned()) {
+    public init(applied: Int?, problems: [String]?, problemCount: Int?, warned: AnswerWarnings = AnswerWarnings()) {
         (self.applied, self.problems, self.problemCount, self.warned) = (applied, problems, problemCount, warned)
     }
 

@@ -20,9 +20,9 @@ public struct PauseAnswer: AnswerBody {
 /// The pauses that the caller may know of.
 public struct PausesAnswer: WarnedAnswer {
     public let paused: [PauseAnswer]
-    public var warned: Warned
+    public var warned: AnswerWarnings
 
-    public init(paused: [PauseAnswer], warned: Warned = Warned()) {
+    public init(paused: [PauseAnswer], warned: AnswerWarnings = AnswerWarnings()) {
         (self.paused, self.warned) = (paused, warned)
     }
 

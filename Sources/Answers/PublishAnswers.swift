@@ -14,11 +14,11 @@ public struct AcceptedAnswer: WarnedAnswer {
     public let pushIDs, messageIDs, contentURLs: [String]
     public let states: [String]?
     public let held, heldID: String?
-    public var warned: Warned
+    public var warned: AnswerWarnings
 
     public init(
         operationID: String, pushIDs: [String], messageIDs: [String], contentURLs: [String], states: [String]? = nil,
-        held: String? = nil, heldID: String? = nil, warned: Warned = Warned()
+        held: String? = nil, heldID: String? = nil, warned: AnswerWarnings = AnswerWarnings()
     ) {
         (self.operationID, self.pushIDs, self.states) = (operationID, pushIDs, states)
         (self.messageIDs, self.contentURLs) = (messageIDs, contentURLs)
@@ -120,9 +120,9 @@ public struct PreviewAnswer: AnswerBody {
 /// The answer to a dry run.
 public struct DryRunAnswer: WarnedAnswer {
     public let pushes: [PreviewAnswer]
-    public var warned: Warned
+    public var warned: AnswerWarnings
 
-    public init(pushes: [PreviewAnswer], warned: Warned = Warned()) {
+    public init(pushes: [PreviewAnswer], warned: AnswerWarnings = AnswerWarnings()) {
         (self.pushes, self.warned) = (pushes, warned)
     }
 
@@ -135,9 +135,9 @@ public struct DryRunAnswer: WarnedAnswer {
 
 /// The answer to a call that changes something and has nothing to tell of it.
 public struct DoneAnswer: WarnedAnswer {
-    public var warned: Warned
+    public var warned: AnswerWarnings
 
-    public init(warned: Warned = Warned()) {
+    public init(warned: AnswerWarnings = AnswerWarnings()) {
         self.warned = warned
     }
 

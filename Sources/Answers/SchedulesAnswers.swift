@@ -58,11 +58,11 @@ public struct SchedulesAnswer: WarnedAnswer {
     public let scheduleURLs, scheduleIDs: [String]
     public let schedules: [ScheduleAnswer]
     public let held, heldID: String?
-    public var warned: Warned
+    public var warned: AnswerWarnings
 
     public init(
         operationID: String, scheduleURLs: [String], scheduleIDs: [String], schedules: [ScheduleAnswer],
-        held: String? = nil, heldID: String? = nil, warned: Warned = Warned()
+        held: String? = nil, heldID: String? = nil, warned: AnswerWarnings = AnswerWarnings()
     ) {
         (self.operationID, self.scheduleURLs) = (operationID, scheduleURLs)
         (self.scheduleIDs, self.schedules) = (scheduleIDs, schedules)

@@ -60,7 +60,7 @@ public final class Console: Sendable {
 
     private func refusal(
         _ failure: ConsoleFailure, _ request: ConsoleRequest, _ session: ConsoleSession?,
-        _ standing: StatusStrip = StatusStrip()
+        _ statusStrip: StatusStrip = StatusStrip()
     ) -> ConsoleResponse {
         // A page of a Redis that is away comes by itself once Redis is back.
         let again = failure.status == 503 && request.method == "GET" ? Self.secondsToTryAgain : nil
@@ -69,7 +69,7 @@ public final class Console: Sendable {
             values([
                 "title": failure.title, "message": failure.message, "path": failure.path, "again": again,
                 "isAlone": session == nil ? true : nil, "back": request.from,
-            ]), title: failure.title, session: session, standing: standing, request, status: failure.status)
+            ]), title: failure.title, session: session, statusStrip: statusStrip, request, status: failure.status)
         return failure.status == 405 ? page.with("Allow", "GET, HEAD, POST") : page
     }
 
@@ -110,10 +110,10 @@ public final class Console: Sendable {
             throw ConsoleFailure(403, "The form is not of this session. Load the page again, then send it again.")
         }
         // Home alone shows the queue.
-        let standing =
+        let statusStrip =
             route.isPart ? StatusStrip() : StatusStrip(await gateway.state(session.identity, path == "/console"))
         let visit = Visit(
-            console: self, request: request, session: session, standing: standing, parameters: parameters,
+            console: self, request: request, session: session, statusStrip: statusStrip, parameters: parameters,
             query: Form(request.query), form: form)
         do {
             if let refusal = session.identity.refusal(route.scope, forAllNames: route.forAllNames) { throw refusal }
@@ -121,7 +121,7 @@ public final class Console: Sendable {
         } catch {
             let failure = failure(error)
             if let page = await refused(failure, visit) { return page.on(route.pattern) }
-            return refusal(failure, request, session, standing).on(route.pattern)
+            return refusal(failure, request, session, statusStrip).on(route.pattern)
         }
     }
 
@@ -137,7 +137,7 @@ public final class Console: Sendable {
         var request = visit.request
         (request.method, request.path, request.query) = ("GET", parts[0], parts.count > 1 ? parts[1] : "")
         let page = Visit(
-            console: self, request: request, session: visit.session, standing: visit.standing,
+            console: self, request: request, session: visit.session, statusStrip: visit.statusStrip,
             parameters: parameters, query: Form(request.query), form: Form(), refusal: failure)
         guard let shown = try? await route.handle(page), shown.status == 200 else { return nil }
         return shown.with(status: failure.status)
@@ -172,7 +172,7 @@ public final class Console: Sendable {
     /// - Parameter refusal: a sentence above the page, about a form that was sent from it
     func render(
         _ template: String, _ content: Values, title: String, session: ConsoleSession?,
-        standing: StatusStrip = StatusStrip(), _ request: ConsoleRequest, status: Int = 200, refusal: String? = nil
+        statusStrip: StatusStrip = StatusStrip(), _ request: ConsoleRequest, status: Int = 200, refusal: String? = nil
     ) -> ConsoleResponse {
         var content = content
         if let session {
@@ -193,11 +193,11 @@ public final class Console: Sendable {
                 }
             }, "hasOthers": session?.others.isEmpty == false ? true : nil,
             "csrf": session?.formToken, "now": "\(request.now)",
-            "navigation": session.map { Navigation.items(current: area, for: $0.identity, standing) },
+            "navigation": session.map { Navigation.items(current: area, for: $0.identity, statusStrip) },
             // Home has all of it in its live part.
             "strip": session.map { session in
                 request.path == "/console"
-                    ? [:] : standing.strip(now: request.now, isShort: true)
+                    ? [:] : statusStrip.strip(now: request.now, isShort: true)
             }, "isHome": request.path == "/console" ? true : nil, "style": Asset.style.path,
             "script": Asset.script.path, "icon": Asset.icon.path, "notice": session == nil ? nil : notice,
             "reload": content["reload"], "again": content["again"], "problem": refusal,
@@ -263,10 +263,10 @@ enum Navigation {
     }
 
     /// Pages that the credential may not open are left out.
-    static func items(current: String, for identity: ConsoleIdentity, _ standing: StatusStrip) -> [Values] {
+    static func items(current: String, for identity: ConsoleIdentity, _ statusStrip: StatusStrip) -> [Values] {
         groups.enumerated().flatMap { position, group in
             group.filter { identity.mayOpen($0.path) }.enumerated().map { index, page in
-                let badge = standing.badge(page.path)
+                let badge = statusStrip.badge(page.path)
                 return values([
                     "path": page.path, "title": page.title, "current": page.path == current ? true : nil,
                     "badge": badge > 0 ? Shown.count(badge) : nil, "begins": position > 0 && index == 0 ? true : nil,

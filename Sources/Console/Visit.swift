@@ -7,7 +7,7 @@ struct Visit: Sendable {
     let console: Console
     let request: ConsoleRequest
     let session: ConsoleSession
-    let standing: StatusStrip
+    let statusStrip: StatusStrip
     /// The parameters of the path, decoded.
     let parameters: [String: String]
     let query: Form
@@ -147,7 +147,7 @@ struct Visit: Sendable {
 
     func page(_ template: String, _ title: String, _ values: Values, status: Int = 200) -> ConsoleResponse {
         console.render(
-            template, values, title: title, session: session, standing: standing, request, status: status,
+            template, values, title: title, session: session, statusStrip: statusStrip, request, status: status,
             refusal: refusal?.message)
     }
 

@@ -42,7 +42,7 @@ extension PushTransport {
     public var lanes: LaneCounts { LaneCounts() }
 
     public func send(
-        _ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission = StandingPermission()
+        _ page: TokenPage, _ push: PreparedPush, while permission: any SendPermission = AlwaysPermitted()
     ) async -> PageOutcome {
         await send(page, push, while: permission, nil)
     }
@@ -59,7 +59,7 @@ public protocol SendPermission: Sendable {
 extension SendPermission { public var patience: Duration? { nil } }
 
 /// For senders that share their work with no other process.
-public struct StandingPermission: SendPermission {
+public struct AlwaysPermitted: SendPermission {
     public init() {}
     public var holds: Bool { true }
 }

@@ -41,7 +41,7 @@ public final class BroadcastSender: Sendable {
     /// answer is an outcome too.
     /// - Parameter permission: no request begins once it has ended, for example while the process was suspended.
     public func send(
-        _ broadcast: PreparedPush, while permission: any SendPermission = StandingPermission()
+        _ broadcast: PreparedPush, while permission: any SendPermission = AlwaysPermitted()
     ) async -> PushOutcome {
         var page = TokenPage()
         page.append(channel: CollectionOfOne(0), token: CollectionOfOne(0), registeredAt: 0)

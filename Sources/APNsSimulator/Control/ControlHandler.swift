@@ -13,11 +13,11 @@ final class ControlHandler: ChannelInboundHandler {
     /// About how many lines of `/simulator/tokens` are written at a time. The next ones follow when these were sent.
     private static let linesAtATime = 1_000
 
-    private let shared: Shared
+    private let shared: SimulatorState
     private var head: HTTPRequestHead?
     private var body = ByteBuffer()
 
-    init(shared: Shared) { self.shared = shared }
+    init(shared: SimulatorState) { self.shared = shared }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {

@@ -97,23 +97,25 @@ struct FaultPlan<Table: ReasonTable>: Sendable {
             return (reason, nil)
         }
         let dead = faults.deadTokens.first { address.hasPrefix($0.prefix) }
-        if dead != nil || faults.deadShare > 0 && Draw.dead(seed: seed, hash) < faults.deadShare {
-            let number = Draw.deadReason(seed: seed, hash) * deadReasons.total
+        if dead != nil || faults.deadShare > 0 && RandomDecision.dead(seed: seed, hash) < faults.deadShare {
+            let number = RandomDecision.deadReason(seed: seed, hash) * deadReasons.total
             let reason =
                 dead?.reason.flatMap { Table(rawValue: $0) } ?? deadReasons.reason(at: number) ?? deadReasons.last
                 ?? Table.dead[0]
             return (reason, dead?.since ?? faults.deadSince)
         }
-        return rejections.reason(at: Draw.rejection(seed: seed, hash, attempt: attempt)).map { ($0, nil) }
+        return rejections.reason(at: RandomDecision.rejection(seed: seed, hash, attempt: attempt)).map { ($0, nil) }
     }
 
     /// Whether a request ends without an answer, and whether the device gets its push anyway.
     /// - Parameter stallsHere: a fault of the connection or of the address stalls it
     func disturb(_ hash: UInt64, attempt: Int, stallsHere: Bool, seed: UInt64) -> (Disturbance, delivers: Bool)? {
-        if faults.resetShare > 0, Draw.reset(seed: seed, hash, attempt: attempt) < faults.resetShare {
+        if faults.resetShare > 0, RandomDecision.reset(seed: seed, hash, attempt: attempt) < faults.resetShare {
             return (.reset(faults.resetCode), faults.resetDelivers)
         }
-        if stallsHere || faults.stallShare > 0 && Draw.stall(seed: seed, hash, attempt: attempt) < faults.stallShare {
+        if stallsHere
+            || faults.stallShare > 0 && RandomDecision.stall(seed: seed, hash, attempt: attempt) < faults.stallShare
+        {
             return (.stalled, faults.stallDelivers)
         }
         return nil

@@ -1,6 +1,6 @@
 private import FoundationEssentials
 
-extension Draw {
+extension RandomDecision {
     /// An id in the form of a UUID version 4. Its bits come from `seed` and `number`.
     static func messageID(seed: UInt64, number: UInt64) -> MessageID {
         let high = mix(seed ^ mix(number)) & ~0xf000 | 0x4000

@@ -87,7 +87,7 @@ final class FCMState: Sendable {
     }
 
     /// Milliseconds since 1970, with the simulator's `clockOffset`.
-    func now() -> Int { Shared.now(simulator) }
+    func now() -> Int { SimulatorState.now(simulator) }
 
     /// Begins to issue access tokens, and writes the file of the service account.
     /// - Parameter url: of the listener

@@ -47,7 +47,8 @@ struct FCMJudge: Sendable {
         var address = ""
         if plan.knowsAddresses { address = (try? FCMMessage.read(Array(body.readableBytesView)))?.address ?? "" }
         return plan.orders(number: number, connection: connection, address: address[...]) {
-            Draw.latency(seed: seed, Draw.hash(body.readableBytesView), attempt: record.totals.requests)
+            RandomDecision.latency(
+                seed: seed, RandomDecision.hash(body.readableBytesView), attempt: record.totals.requests)
         }
     }
 
@@ -93,7 +94,7 @@ struct FCMJudge: Sendable {
             let answer = reject(error.reason, error.text, error.violations, now: now)
             return (answer.end, nil)
         }
-        let hash = Draw.hash(message.address.utf8)
+        let hash = RandomDecision.hash(message.address.utf8)
         let attempt = fast ? record.totals.requests : record.attempts(of: message.address)
         let fate = plan.fate(of: message.address, hash: hash, attempt: attempt, seed: seed)
         let reason = fate.map { adapt($0.reason, to: message) }
@@ -132,7 +133,7 @@ struct FCMJudge: Sendable {
             canonicalID: message.data[AndroidPhone.canonicalPushID], port: Int(port))
         record.receive(entry, message, isDead: reason.map(FCMReason.dead.contains) ?? false)
         guard reaches else { return nil }
-        let drawn = Draw.reorder(seed: seed, Draw.hash(message.address.utf8), attempt: attempt)
+        let drawn = RandomDecision.reorder(seed: seed, RandomDecision.hash(message.address.utf8), attempt: attempt)
         if faults.reorderShare > 0, drawn < faults.reorderShare {
             record.totals.pending += 1
             return message

@@ -40,7 +40,8 @@ extension Judge {
         guard mayServe(bundleID, key: connection.key) else { return .topicMismatch }
         if let reason = Self.checkRequestID(head) { return reason }
         let attempt = record.totals.broadcasts.manageRequests
-        let drawn = Draw.rejection(seed: configuration.seed, Draw.hash(head.path.utf8), attempt: attempt)
+        let drawn = RandomDecision.rejection(
+            seed: configuration.seed, RandomDecision.hash(head.path.utf8), attempt: attempt)
         if let reason = plan.manageRejections.reason(at: drawn) { return reason }
         if parts[4] == "all-channels" {
             let ids = channels.all(bundleID: bundleID).map { "\"\($0)\"" }.joined(separator: ",")

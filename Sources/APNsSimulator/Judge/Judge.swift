@@ -76,7 +76,8 @@ struct Judge: Sendable {
         record.arrive(inFlight: inFlight, isBroadcast: head.isBroadcast, now: now)
         let address = Substring(head.path.utf8.dropFirst("/3/device/".utf8.count))
         return plan.orders(number: number, connection: connection, address: address) {
-            Draw.latency(seed: configuration.seed, Draw.hash(head.path.utf8), attempt: record.totals.requests)
+            RandomDecision.latency(
+                seed: configuration.seed, RandomDecision.hash(head.path.utf8), attempt: record.totals.requests)
         }
     }
 
@@ -103,7 +104,7 @@ struct Judge: Sendable {
             return Answer(judgement: verdict, id: id)
         }
         // The rest depends on the target: whether a token is dead, and which fault is drawn for this attempt.
-        let hash = Draw.hash(target.bytes)
+        let hash = RandomDecision.hash(target.bytes)
         let attempt =
             switch target {
             case .channel(let channel): channel.received.requests
@@ -127,7 +128,7 @@ struct Judge: Sendable {
     mutating func messageID(_ given: String?) -> MessageID {
         if let id = given.flatMap({ MessageID($0) }) { return id }
         defer { messageNumber += 1 }
-        return Draw.messageID(seed: configuration.seed, number: messageNumber)
+        return RandomDecision.messageID(seed: configuration.seed, number: messageNumber)
     }
 
     /// May replace the verdict by a reset or a stall. Returns whether the device gets the push anyway.
@@ -274,7 +275,7 @@ struct Judge: Sendable {
 
     private func fate(of target: Target, hash: UInt64, attempt: Int, now: Int) -> Judgement {
         guard case .token(let token) = target else {
-            let drawn = Draw.rejection(seed: configuration.seed, hash, attempt: attempt)
+            let drawn = RandomDecision.rejection(seed: configuration.seed, hash, attempt: attempt)
             return plan.broadcastRejections.reason(at: drawn).map { .rejected($0, timestamp: nil) } ?? .accepted
         }
         let hex = faults.refusedTokens.isEmpty && faults.deadTokens.isEmpty ? "" : Hexadecimal.encode(token)

@@ -189,7 +189,7 @@ struct Recorder: Sendable {
 
     private mutating func number(of payload: ByteBuffer) -> Int32 {
         if let last, last.bytes == payload { return last.number }
-        let hash = Draw.hash(payload.readableBytesView)
+        let hash = RandomDecision.hash(payload.readableBytesView)
         let number: Int32
         if let known = numbers[hash] {
             number = known
@@ -280,7 +280,9 @@ struct TokenTable<Record: Sendable>: Sendable {
     private(set) var tables: [[[UInt8]: Record]] = Array(repeating: [:], count: size)
     private(set) var count = 0
 
-    private static func table(of token: [UInt8]) -> Int { Int(truncatingIfNeeded: Draw.hash(token) % UInt64(size)) }
+    private static func table(of token: [UInt8]) -> Int {
+        Int(truncatingIfNeeded: RandomDecision.hash(token) % UInt64(size))
+    }
 
     subscript(token: [UInt8]) -> Record? { tables[Self.table(of: token)][token] }
 

@@ -12,14 +12,14 @@ final class APNsConnection: ConnectionService {
     }
 
     private let host: Host
-    private let shared: Shared
+    private let shared: SimulatorState
     private var facts = ConnectionFacts()
     /// Whether the limit of streams was raised.
     private var raised = false
     /// The limit to come back to after a rejection lowered it.
     private var streams: Int
 
-    init(_ host: Host, _ shared: Shared) {
+    init(_ host: Host, _ shared: SimulatorState) {
         self.host = host
         self.shared = shared
         streams = shared.configuration.streams

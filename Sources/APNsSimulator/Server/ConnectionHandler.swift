@@ -33,7 +33,7 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
     private static let graceAfterLeaving: Int64 = 200
 
     private let service: any ConnectionService
-    private let shared: Shared
+    private let shared: SimulatorState
     private var session: HTTP2Session
     /// The highest stream whose request was checked.
     private var lastProcessed: UInt32 = 0
@@ -41,7 +41,7 @@ final class ConnectionHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var isLeaving = false
     private var flushIsScheduled = false
 
-    init(service: any ConnectionService, shared: Shared) {
+    init(service: any ConnectionService, shared: SimulatorState) {
         self.service = service
         self.shared = shared
         session = HTTP2Session(initialStreams: service.initialStreams, keptBody: service.keptBody)

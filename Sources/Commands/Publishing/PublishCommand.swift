@@ -202,7 +202,7 @@ struct PublishCommand: CheckedCommand {
     /// - Returns: `held`: what it waits for, and under which id
     private func accepted(
         _ answer: [UInt8], isSchedule: Bool
-    ) throws -> (ids: [String], Warned, state: String?, held: (word: String, id: String)?) {
+    ) throws -> (ids: [String], AnswerWarnings, state: String?, held: (word: String, id: String)?) {
         if isSchedule {
             let made: SchedulesAnswer = try GatewayClient.decode(answer)
             let held = made.held.map { ($0, made.heldID ?? "") }
@@ -219,7 +219,7 @@ struct PublishCommand: CheckedCommand {
     }
 
     /// With `--json` the printed response holds the warnings already, unless another one is printed.
-    private func warn(_ warned: Warned) {
+    private func warn(_ warned: AnswerWarnings) {
         if wait || trace != nil || !gateway.json { Terminal.warn(warned) }
     }
 

@@ -63,7 +63,7 @@ struct GatewayOptions: ParsableArguments {
 }
 
 extension Terminal {
-    static func warn(_ warned: Warned) {
+    static func warn(_ warned: AnswerWarnings) {
         for warning in warned.warnings ?? [] { error("warning: \(warning)") }
     }
 }

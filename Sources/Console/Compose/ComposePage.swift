@@ -98,13 +98,13 @@ enum ComposePage {
         var draft = Draft(sent: visit)
         var form = draft.form
         let compose = ComposeForm(form, now: visit.now)
-        let standing = try await Standing(compose.name, visit, .present)
-        if let fields = try await SchemaFields.find(visit, compose, known: standing.type),
+        let overview = try await NameOverview(compose.name, visit, .present)
+        if let fields = try await SchemaFields.find(visit, compose, known: overview.type),
             let state = fields.applied(form)
         {
             form["state"] = state
         }
-        if Basis.press(visit.form["action"], &form, standing, now: visit.now), form["mine"] != "yes" {
+        if Basis.press(visit.form["action"], &form, overview, now: visit.now), form["mine"] != "yes" {
             draft.form = form
             try await visit.keep(draft)
             return .redirect(draft.path())
@@ -137,20 +137,20 @@ enum ComposePage {
         var draft = Draft(sent: visit)
         var parts = Values()
         let compose = ComposeForm(draft.form, now: visit.now)
-        let standing = try await Standing(compose.name, visit, .present)
-        if draft.form["of"] != NamePart.subject(compose, standing, now: visit.now) {
-            let part = try await NamePart(&draft.form, visit, standing)
+        let overview = try await NameOverview(compose.name, visit, .present)
+        if draft.form["of"] != NamePart.subject(compose, overview, now: visit.now) {
+            let part = try await NamePart(&draft.form, visit, overview)
             parts["part"] = part.shown
         }
-        parts["moved"] = try await Basis.warning(draft.form, standing, visit)
-        (parts["hasForm"], parts["seen"]) = (true, standing.seen(visit.now))
-        if draft.form["room"] != compose.name, standing.isKnown {
+        parts["moved"] = try await Basis.warning(draft.form, overview, visit)
+        (parts["hasForm"], parts["seen"]) = (true, overview.seen(visit.now))
+        if draft.form["room"] != compose.name, overview.isKnown {
             parts["room"] = try await RoomPage.parts(compose.name, visit)
         }
         // A form that nobody touched is no draft.
         if visit.form["untouched"] != "yes" { try await visit.keep(draft) }
         var checked = await ComposeCheck(draft.form, visit, counts: false).shown
-        checked["card"] = await ComposeCheck.card(draft.form, visit, known: standing.type)
+        checked["card"] = await ComposeCheck.card(draft.form, visit, known: overview.type)
         parts["checked"] = checked
         return .page(visit.console.templates.render("compose-parts", parts))
     }

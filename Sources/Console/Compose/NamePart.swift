@@ -10,28 +10,28 @@ struct NamePart {
     let fields: SchemaFields?
 
     /// All that the part depends on. It is made anew if this changes.
-    static func subject(_ compose: ComposeForm, _ standing: Standing, now: Int64) -> String {
-        "\(compose.event) \(compose.form.text("attributes_type") ?? "") \(standing.after(now)) \(compose.name)"
+    static func subject(_ compose: ComposeForm, _ overview: NameOverview, now: Int64) -> String {
+        "\(compose.event) \(compose.form.text("attributes_type") ?? "") \(overview.after(now)) \(compose.name)"
     }
 
     /// - Parameters:
     ///   - form: its content state is filled in, unless somebody wrote one, and it learns from what it was filled
     ///   - wrong: the field that has a mistake
-    init(_ form: inout Form, _ visit: Visit, _ standing: Standing, wrong: String? = nil) async throws {
+    init(_ form: inout Form, _ visit: Visit, _ overview: NameOverview, wrong: String? = nil) async throws {
         let compose = ComposeForm(form, now: visit.now)
-        let activity = standing.activity
+        let activity = overview.activity
         // A state that the page filled in, and that nobody changed, follows the name.
         let isFilled = !form.has("state") || form["filled"] == "yes" && form["state"] == form["state_before"]
         if isFilled {
-            let last = standing.state(visit.now)
+            let last = overview.state(visit.now)
             // An end needs no state: without one the card ends as it stands.
             form["state"] = last.map { JSONLayout.lines($0) } ?? (compose.event == "end" ? "" : Self.nothing)
         }
-        let fields = try await SchemaFields.find(visit, compose, known: standing.type)
+        let fields = try await SchemaFields.find(visit, compose, known: overview.type)
         if compose.event == "start", compose.startType == nil, let type = fields?.type {
             form["attributes_type"] = type
         }
-        let fresh = Basis(standing, now: visit.now)
+        let fresh = Basis(overview, now: visit.now)
         let known = Basis(form)
         if isFilled {
             fresh.write(&form)
@@ -40,14 +40,14 @@ struct NamePart {
             // The values were written for another name. The page says so until somebody decides.
             if form["written_for"].isEmpty { form["written_for"] = known.name }
             fresh.write(&form)
-        } else if known == nil || Basis.warning(form, fields, standing, now: visit.now) == nil {
+        } else if known == nil || Basis.warning(form, fields, overview, now: visit.now) == nil {
             fresh.write(&form)
         }
         let state = ComposeForm(form, now: visit.now).state
-        let before = standing.isKnown && state != nil ? fresh.state : nil
+        let before = overview.isKnown && state != nil ? fresh.state : nil
         var shown = values([
             "state": form["state"], "filled": isFilled ? "yes" : "",
-            "of": Self.subject(compose, standing, now: visit.now),
+            "of": Self.subject(compose, overview, now: visit.now),
             "fields": fields?.shown(state, typed: form, wrong: wrong, before: before), "type": fields?.type,
             "startType": compose.event == "start" ? form.text("attributes_type") : nil,
             "attributesExample": fields?.attributes, "isHeld": fields?.holds(state) == true ? true : nil,
@@ -64,7 +64,7 @@ struct NamePart {
         } else if !compose.name.isEmpty {
             shown["unknown"] = true
         }
-        if let next = standing.isNext(visit.now) {
+        if let next = overview.isNext(visit.now) {
             shown["next"] = next.shown(now: visit.now, followers: nil, undo: .zero)
         }
         (self.shown, self.fields) = (shown, fields)

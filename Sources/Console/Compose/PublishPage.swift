@@ -21,15 +21,15 @@ enum PublishPage {
         let compose = ComposeForm(form, now: visit.now)
         let time = (try? compose.sendAt()).flatMap { Shown.time($0, now: visit.now) }
         let isChange = compose.schedule != nil
-        let standing = try await Standing(compose.name, visit, .present)
-        let moved = time == nil && !isChange ? try await Basis.warning(form, standing, visit) : nil
+        let overview = try await NameOverview(compose.name, visit, .present)
+        let moved = time == nil && !isChange ? try await Basis.warning(form, overview, visit) : nil
         // Nothing is asked about, and the question shows the cards of now, so the publish comes after these.
-        if moved == nil, let basis = Basis(form), haveSameBytes(basis.name, standing.name) {
-            Basis(standing, now: visit.now).write(&form)
+        if moved == nil, let basis = Basis(form), haveSameBytes(basis.name, overview.name) {
+            Basis(overview, now: visit.now).write(&form)
         }
         let isMine = moved != nil || form["mine"] == "yes"
         let held = compose.held?.page ?? check.held
-        let change = change(form, standing, visit.now)
+        let change = change(form, overview, visit.now)
         var words = reach.words(compose, isScheduled: time != nil, isChange: isChange)
         if let change, let count = reach.count, count > 0, compose.event == "update", time == nil, !isChange {
             words.button = "Publish \(change) to \(count == 1 ? "1 phone" : "\(reach.number) phones")"
@@ -38,7 +38,7 @@ enum PublishPage {
         if let held { words.button = held.button }
         let undo = visit.console.undo.components.seconds
         let isLate = time == nil && !isChange && held == nil && !isMine
-        var shown = try await said(form, compose, check, reach, standing, visit)
+        var shown = try await said(form, compose, check, reach, overview, visit)
         shown.merge(
             values([
                 "title": words.title, "button": words.button, "change": change, "moved": moved,
@@ -61,7 +61,7 @@ enum PublishPage {
 
     /// The push in words and as a card, and what one should think of before.
     private static func said(
-        _ form: Form, _ compose: ComposeForm, _ check: ComposeCheck, _ reach: ReachText, _ standing: Standing,
+        _ form: Form, _ compose: ComposeForm, _ check: ComposeCheck, _ reach: ReachText, _ overview: NameOverview,
         _ visit: Visit
     ) async throws -> Values {
         var warnings = check.shown["warnings"] as? [String] ?? []
@@ -70,12 +70,12 @@ enum PublishPage {
         }
         if let unusual = try await UsualReach.warning(reach, compose, visit) { warnings.insert(unusual, at: 0) }
         let isScheduled = (try? compose.sendAt()) != nil
-        let waits = isScheduled ? nil : visit.standing.waitsFor(compose.name)
+        let waits = isScheduled ? nil : visit.statusStrip.waitsFor(compose.name)
         let push = (try? compose.push(on: visit.platforms)).flatMap { try? JSONDocument($0.bytes).root.object() }
         return values([
             "waits": waits,
             "sentence": reach.sentence(compose, isInside: isScheduled || waits != nil, isScheduled: isScheduled),
-            "card": await ComposeCheck.card(form, visit, known: standing.type), "warnings": warnings,
+            "card": await ComposeCheck.card(form, visit, known: overview.type), "warnings": warnings,
             "name": compose.name,
             "event": compose.event, "priority": form.text("priority") ?? "10",
             "audience": push.flatMap { AudienceText.text($0, of: compose.event, in: visit.platforms) },
@@ -86,8 +86,8 @@ enum PublishPage {
     }
 
     /// `1 : 0 → 2 : 0`. Nil: there is nothing before, or it says the same.
-    private static func change(_ form: Form, _ standing: Standing, _ now: Int64) -> String? {
-        guard let before = standing.state(now).flatMap(Card.headline),
+    private static func change(_ form: Form, _ overview: NameOverview, _ now: Int64) -> String? {
+        guard let before = overview.state(now).flatMap(Card.headline),
             let after = ComposeForm(form, now: now).state.flatMap(Card.headline), before != after
         else { return nil }
         return "\(before) → \(after)"
@@ -99,8 +99,8 @@ enum PublishPage {
         let compose = ComposeForm(visit.form, now: visit.now)
         do {
             if compose.after != nil, compose.schedule == nil, compose.held == nil {
-                let standing = try await Standing(compose.name, visit, .present)
-                if try await Basis.warning(draft.form, standing, visit) != nil {
+                let overview = try await NameOverview(compose.name, visit, .present)
+                if try await Basis.warning(draft.form, overview, visit) != nil {
                     // Somebody published while the question stood here. It is asked anew, as another publish.
                     draft.ask(now: visit.now)
                     try await visit.keep(draft)

@@ -32,7 +32,7 @@ extension Visit {
         request.now = now
         session.identity = identity
         return Visit(
-            console: console, request: request, session: session, standing: standing, parameters: parameters,
+            console: console, request: request, session: session, statusStrip: statusStrip, parameters: parameters,
             query: query, form: form)
     }
 }

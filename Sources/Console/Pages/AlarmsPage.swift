@@ -2,7 +2,7 @@
 enum AlarmsPage {
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let identity = visit.session.identity
-        let rows = visit.standing.alarms.map { alarm -> Values in
+        let rows = visit.statusStrip.alarms.map { alarm -> Values in
             let page = alarm.page.flatMap { identity.mayOpen($0.path) ? $0 : nil }
             return values([
                 "kind": alarm.title, "word": alarm.word, "reason": alarm.plainReason,
@@ -30,7 +30,7 @@ enum AlarmsPage {
     /// Says that an alarm is known, or takes that back.
     static func acknowledge(_ visit: Visit) async throws -> ConsoleResponse {
         let wanted = visit.form["kind"]
-        guard let alarm = visit.standing.alarms.first(where: { $0.word == wanted }) else {
+        guard let alarm = visit.statusStrip.alarms.first(where: { $0.word == wanted }) else {
             return visit.redirect("/console/alarms", .alarmOver)
         }
         let isKnown = visit.form["to"] == "known"

@@ -64,11 +64,11 @@ enum HomePage {
             PushValues(ledger: $0, now: isLive ? nil : now, said: words[$0.pushID])
         }
         for index in pushes.indices { pushes[index].expected = await visit.expected(pushes[index].ledger) }
-        let standing = isLive ? await visit.strip(withQueue: true) : visit.standing
-        guard let state = standing.state, let pauses = state.pauses else { throw ConsoleFailure.withoutRedis }
+        let statusStrip = isLive ? await visit.strip(withQueue: true) : visit.statusStrip
+        guard let state = statusStrip.state, let pauses = state.pauses else { throw ConsoleFailure.withoutRedis }
         let rooms = board.values(words, isLive: isLive)
         if let prefix = visit.session.identity.namePrefix {
-            return try await ofSomeNames(prefix, pauses, pushes, standing, visit, memory, isLive: isLive)
+            return try await ofSomeNames(prefix, pauses, pushes, statusStrip, visit, memory, isLive: isLive)
                 .merging(rooms) { $1 }
         }
         // A half of the state would look like a whole.
@@ -79,7 +79,7 @@ enum HomePage {
         let rate = memory.meter.rate(settled, now: now)
         let alive = workers.filter(\.isAtWork)
         return all(
-            standing, pauses, workers, now, isLive: isLive,
+            statusStrip, pauses, workers, now, isLive: isLive,
             [
                 "rate": Shown.count(rate), "names": Shown.count(queue.names, "name", "names"),
                 "parts": Shown.count(queue.shards, "part of pushes", "parts of pushes"),
@@ -100,7 +100,7 @@ enum HomePage {
 
     /// Home of a credential for some names: only what the API tells it, and nothing of the deployment's queues.
     private static func ofSomeNames(
-        _ prefix: String, _ pauses: [PauseAnswer], _ pushes: [PushValues], _ standing: StatusStrip, _ visit: Visit,
+        _ prefix: String, _ pauses: [PauseAnswer], _ pushes: [PushValues], _ statusStrip: StatusStrip, _ visit: Visit,
         _ memory: Memory, isLive: Bool
     ) async throws -> Values {
         let dead = try await memory.dead.value(now: visit.now) {
@@ -108,11 +108,11 @@ enum HomePage {
             return letters.total
         }
         let now = isLive ? nil : visit.now
-        let known = standing.alarms.count { $0.known != nil }
+        let known = statusStrip.alarms.count { $0.known != nil }
         return values([
-            "strip": standing.strip(now: now), "prefix": prefix,
+            "strip": statusStrip.strip(now: now), "prefix": prefix,
             "known": known > 0 ? Shown.count(known, "alarm is known", "alarms are known") : nil,
-            "isCalm": isCalm(standing),
+            "isCalm": isCalm(statusStrip),
             "pauses": pauses.compactMap { pause -> Values? in
                 guard let name = pause.name else { return nil }
                 return values([
@@ -127,18 +127,20 @@ enum HomePage {
     }
 
     /// Whether the strip tells of nothing that keeps pushes from going out.
-    private static func isCalm(_ standing: StatusStrip) -> Bool { standing.alarms.isEmpty && !standing.isHalted }
+    private static func isCalm(_ statusStrip: StatusStrip) -> Bool {
+        statusStrip.alarms.isEmpty && !statusStrip.isHalted
+    }
 
     private static func all(
-        _ standing: StatusStrip, _ pauses: [PauseAnswer], _ workers: [AppState.Worker], _ now: Int64, isLive: Bool,
+        _ statusStrip: StatusStrip, _ pauses: [PauseAnswer], _ workers: [AppState.Worker], _ now: Int64, isLive: Bool,
         _ rest: KeyValuePairs<String, Any?>
     ) -> Values {
         var all = values(rest)
         all["ofAll"] = true
-        all["strip"] = standing.strip(now: isLive ? nil : now)
-        let known = standing.alarms.count { $0.known != nil }
+        all["strip"] = statusStrip.strip(now: isLive ? nil : now)
+        let known = statusStrip.alarms.count { $0.known != nil }
         all["known"] = known > 0 ? Shown.count(known, "alarm is known", "alarms are known") : nil
-        all["isCalm"] = isCalm(standing)
+        all["isCalm"] = isCalm(statusStrip)
         all["pauses"] = pauses.filter { $0.name != nil }.map { pause in
             var shown: Values = ["since": Shown.time(pause.since, now: isLive ? nil : now) as Any]
             if let name = pause.name {
@@ -147,7 +149,7 @@ enum HomePage {
             }
             return shown
         }
-        let away = standing.alarms.filter { ["credentials", "unreachable"].contains($0.kind) }.map(\.title)
+        let away = statusStrip.alarms.filter { ["credentials", "unreachable"].contains($0.kind) }.map(\.title)
         all["apns"] = away.first
         all["hasPaused"] = pauses.isEmpty ? nil : true
         all["isPaused"] = pauses.contains { $0.name == nil } ? true : nil

@@ -31,7 +31,7 @@ enum PushPage {
         if isScheduled { shown["due"] = Shown.time(schedule?.schedule.scheduledTime, now: visit.now) }
         let waiting = schedule.flatMap { isScheduled || $0.isRefused ? $0 : nil }
         if waiting != nil { shown["isUnsent"] = true }
-        if !push.isFinal { shown["obstacle"] = visit.standing.obstacle(of: name) }
+        if !push.isFinal { shown["obstacle"] = visit.statusStrip.obstacle(of: name) }
         shown.merge(try await said(push, content, waiting, visit)) { $1 }
         shown.merge(try await missed(push, visit)) { $1 }
         shown["by"] = push.ledger.by.map { "\(Caller.text($0.credential, $0.who)) from \($0.address)" }

@@ -19,9 +19,9 @@ struct Basis {
         (name, self.after, self.state) = (form["base_name"], after, state)
     }
 
-    init(_ standing: Standing, now: Int64) {
-        (name, after) = (standing.name, standing.after(now))
-        state = StateText(standing.state(now))
+    init(_ overview: NameOverview, now: Int64) {
+        (name, after) = (overview.name, overview.after(now))
+        state = StateText(overview.state(now))
     }
 
     func write(_ form: inout Form) {
@@ -35,9 +35,9 @@ struct Basis {
     }
 
     /// The members that somebody else changed since, as far as the form says something else.
-    func moved(_ mine: StateText, _ standing: Standing, now: Int64) -> [Moved] {
-        guard standing.after(now) != after else { return [] }
-        let theirs = StateText(standing.state(now))
+    func moved(_ mine: StateText, _ overview: NameOverview, now: Int64) -> [Moved] {
+        guard overview.after(now) != after else { return [] }
+        let theirs = StateText(overview.state(now))
         var keys = theirs.members.map(\.key)
         for (key, _) in state.members where !keys.contains(key) { keys.append(key) }
         return keys.compactMap { key in
@@ -47,8 +47,8 @@ struct Basis {
     }
 
     /// The present state with the members that the form changed and nobody else did.
-    func merged(_ mine: StateText, _ standing: Standing, now: Int64) -> StateText {
-        let theirs = StateText(standing.state(now))
+    func merged(_ mine: StateText, _ overview: NameOverview, now: Int64) -> StateText {
+        let theirs = StateText(overview.state(now))
         var merged = theirs
         for key in mine.members.map(\.key) + state.members.map(\.key)
         where mine[key] != state[key] && theirs[key] == state[key] {
@@ -62,11 +62,11 @@ extension Basis {
     /// Does what a button about a change says: `theirs` takes all that others changed, `take:KEY` one member of it,
     /// `mine` keeps the form, and `fill` takes the state of the name in place of the form's.
     /// - Returns: false if it is none of these buttons
-    static func press(_ button: String, _ form: inout Form, _ standing: Standing, now: Int64) -> Bool {
+    static func press(_ button: String, _ form: inout Form, _ overview: NameOverview, now: Int64) -> Bool {
         let mine = StateText(form["state"]) ?? StateText(nil)
-        let fresh = Basis(standing, now: now)
+        let fresh = Basis(overview, now: now)
         switch button {
-        case "theirs": form["state"] = (Basis(form) ?? fresh).merged(mine, standing, now: now).text
+        case "theirs": form["state"] = (Basis(form) ?? fresh).merged(mine, overview, now: now).text
         case "fill": form["state"] = fresh.state.text
         case "mine": form["mine"] = "yes"
         default:
@@ -86,19 +86,19 @@ extension Basis {
     }
 
     /// The words of the page about a change. Nil: nothing of the change matters to this form.
-    static func warning(_ form: Form, _ fields: SchemaFields?, _ standing: Standing, now: Int64) -> Values? {
-        guard let basis = Basis(form), haveSameBytes(basis.name, standing.name), form["mine"] != "yes" else {
+    static func warning(_ form: Form, _ fields: SchemaFields?, _ overview: NameOverview, now: Int64) -> Values? {
+        guard let basis = Basis(form), haveSameBytes(basis.name, overview.name), form["mine"] != "yes" else {
             return nil
         }
         let mine = StateText(form["state"]) ?? StateText(nil)
-        let moved = basis.moved(mine, standing, now: now)
-        let author = standing.author(now)
+        let moved = basis.moved(mine, overview, now: now)
+        let author = overview.author(now)
         // An end closes the name without a member's change.
-        guard !moved.isEmpty || basis.after != standing.after(now) && author.event == "end" else { return nil }
+        guard !moved.isEmpty || basis.after != overview.after(now) && author.event == "end" else { return nil }
         return sealed([
             "who": author.who ?? "somebody", "time": Shown.time(author.at, now: now), "isEnd": author.event == "end",
-            "waits": standing.isNext(now) == nil ? nil : true,
-            "headline": standing.state(now).flatMap(Card.headline), "several": moved.count > 1 ? true : nil,
+            "waits": overview.isNext(now) == nil ? nil : true,
+            "headline": overview.state(now).flatMap(Card.headline), "several": moved.count > 1 ? true : nil,
             "members": moved.map {
                 [
                     "key": $0.key, "title": fields?.title($0.key) ?? $0.key, "theirs": StateText.shown($0.theirs),
@@ -109,10 +109,10 @@ extension Basis {
     }
 
     /// The same for a form whose fields nobody has read. They are read only if the name had a push meanwhile.
-    static func warning(_ form: Form, _ standing: Standing, _ visit: Visit) async throws -> Values? {
-        guard let basis = Basis(form), basis.after != standing.after(visit.now) else { return nil }
+    static func warning(_ form: Form, _ overview: NameOverview, _ visit: Visit) async throws -> Values? {
+        guard let basis = Basis(form), basis.after != overview.after(visit.now) else { return nil }
         let compose = ComposeForm(form, now: visit.now)
-        let fields = try await SchemaFields.find(visit, compose, known: standing.type)
-        return warning(form, fields, standing, now: visit.now)
+        let fields = try await SchemaFields.find(visit, compose, known: overview.type)
+        return warning(form, fields, overview, now: visit.now)
     }
 }

@@ -12,42 +12,42 @@ enum RoomPage {
 
     static func show(_ visit: Visit) async throws -> ConsoleResponse {
         let name = visit.parameter("name")
-        let standing = try await Standing(name, visit, .timeline)
-        guard standing.isKnown else {
+        let overview = try await NameOverview(name, visit, .timeline)
+        guard overview.isKnown else {
             // The name may be another credential's, or Redis may be away.
             let _: ActivityAnswer? = try await visit.find("/api/activities/\(Form.encoded(name))")
             throw ConsoleFailure(404, "The name has no followers and no pushes. Check its spelling.")
         }
         guard visit.session.identity.scopes.opens(.publish) else {
-            return visit.page("room", name, try await room(standing, visit))
+            return visit.page("room", name, try await room(overview, visit))
         }
         var form = Form()
         form["name"] = name
-        let isClosed = standing.activity?.ended == true
+        let isClosed = overview.activity?.ended == true
         form["event"] = visit.query.text("event") ?? (isClosed ? "start" : "update")
         form["alert_sound"] = "on"
-        if form["event"] == "start" { form["attributes_type"] = standing.type ?? "" }
-        return try await page(visit, Draft(id: Draft.newID(), form: form), ComposeCheck(), standing: standing)
+        if form["event"] == "start" { form["attributes_type"] = overview.type ?? "" }
+        return try await page(visit, Draft(id: Draft.newID(), form: form), ComposeCheck(), overview: overview)
     }
 
     /// The page with a form. A draft has the name of its form.
     static func page(
         _ visit: Visit, _ draft: Draft, _ check: ComposeCheck, missing: [String] = [], notes: [String] = [],
-        status: Int = 200, standing known: Standing? = nil
+        status: Int = 200, overview known: NameOverview? = nil
     ) async throws -> ConsoleResponse {
         var form = draft.form
         // Somebody may have published since a question of this draft, so what it decided then is over.
         form["mine"] = ""
         let name = ComposeForm(form, now: visit.now).name
-        let standing = if let known { known } else { try await Standing(name, visit, .timeline) }
+        let overview = if let known { known } else { try await NameOverview(name, visit, .timeline) }
         let wrong = check.problem?.field
-        let part = try await NamePart(&form, visit, standing, wrong: wrong)
+        let part = try await NamePart(&form, visit, overview, wrong: wrong)
         let compose = ComposeForm(form, now: visit.now)
-        var shown = standing.isKnown ? try await room(standing, visit) : [:]
+        var shown = overview.isKnown ? try await room(overview, visit) : [:]
         shown.merge(fields(draft, form, compose, visit)) { $1 }
         shown["part"] = part.shown
-        shown["seen"] = standing.seen(visit.now)
-        shown["moved"] = Basis.warning(form, part.fields, standing, now: visit.now)
+        shown["seen"] = overview.seen(visit.now)
+        shown["moved"] = Basis.warning(form, part.fields, overview, now: visit.now)
         if !missing.isEmpty { shown["missing"] = missing.joined(separator: ", ") }
         shown["notes"] = notes
         shown.merge(try await lists(draft, visit)) { $1 }
@@ -57,16 +57,16 @@ enum RoomPage {
             if !markup.isEmpty { features.append(["markup": markup]) }
         }
         shown["features"] = features
-        shown["obstacle"] = visit.standing.obstacle(of: compose.name)
+        shown["obstacle"] = visit.statusStrip.obstacle(of: compose.name)
         // Above the form, and not beside it too. The state may have been filled in meanwhile.
         var checked = check.shown.filter { $0.key != "problem" }
-        checked["card"] = await ComposeCheck.card(form, visit, known: standing.type)
+        checked["card"] = await ComposeCheck.card(form, visit, known: overview.type)
         shown["checked"] = checked
         if let wrong { shown["wrong-\(wrong == "alert_title" && form.text("alert") != nil ? "alert" : wrong)"] = true }
         let isSet = folded.contains { !form[$0].isEmpty || $0 == wrong }
         shown["isOpen"] = isSet ? true : nil
         shown["refusal"] = check.shown["problem"]
-        let title = standing.isKnown ? name : "Compose"
+        let title = overview.isKnown ? name : "Compose"
         return visit.page("room", title, shown, status: status)
     }
 
@@ -110,28 +110,28 @@ extension RoomPage {
         let name = visit.parameter("name")
         let contents = SaidPush.Contents()
         return try await visit.watch("room \(name)") { visit in
-            let standing = try await Standing(name, visit, .timeline, contents)
+            let overview = try await NameOverview(name, visit, .timeline, contents)
             // Without Redis nothing of it is known.
-            guard standing.isKnown else { return .unknown }
-            return .html(visit.console.templates.render("room-live", try await room(standing, visit, isLive: true)))
+            guard overview.isKnown else { return .unknown }
+            return .html(visit.console.templates.render("room-live", try await room(overview, visit, isLive: true)))
         }
     }
 
     /// For a form whose name somebody changed.
     static func parts(_ name: String, _ visit: Visit) async throws -> Values {
-        try await room(Standing(name, visit, .timeline), visit)
+        try await room(NameOverview(name, visit, .timeline), visit)
     }
 
-    static func room(_ standing: Standing, _ visit: Visit, isLive: Bool = false) async throws -> Values {
+    static func room(_ overview: NameOverview, _ visit: Visit, isLive: Bool = false) async throws -> Values {
         let now = isLive ? nil : visit.now
-        let name = standing.name
-        let open = standing.waiting.filter { !$0.isConflict || !$0.isOver(standing.shownState) }
+        let name = overview.name
+        let open = overview.waiting.filter { !$0.isConflict || !$0.isOver(overview.shownState) }
         let waiting = open.map { waiting in
             (
                 waiting,
                 waiting.shown(
-                    now: now, followers: standing.activity?.tokens, undo: visit.console.undo,
-                    before: standing.shownState)
+                    now: now, followers: overview.activity?.tokens, undo: visit.console.undo,
+                    before: overview.shownState)
             )
         }
         let isTop: (WaitingPush) -> Bool = { $0.isConflict || $0.isSoon(visit.now) }
@@ -141,9 +141,9 @@ extension RoomPage {
             "name": name, "path": path(name), "isRoom": true, "isSent": visit.query.has("sent") ? true : nil,
             "soon": waiting.filter { isTop($0.0) }.map(\.1),
             "later": later, "hasLater": later.isEmpty ? nil : true,
-            "now": try await present(standing, visit, now: now), "days": days(standing, now: now),
-            "isWithoutPushes": standing.pushes.isEmpty ? true : nil,
-            "more": standing.hasMore ? "/console/pushes" + Form.query(["name": name]) : nil,
+            "now": try await present(overview, visit, now: now), "days": days(overview, now: now),
+            "isWithoutPushes": overview.pushes.isEmpty ? true : nil,
+            "more": overview.hasMore ? "/console/pushes" + Form.query(["name": name]) : nil,
             "links": NameLink.ofFeatures.map { $0.values(name) },
             // A live part has the rights of its reader too.
             "mayPublish": scopes.opens(.publish) ? true : nil, "mayTrack": scopes.contains(.track) ? true : nil,
@@ -152,21 +152,21 @@ extension RoomPage {
     }
 
     /// The card as it is on the screens, and what is known of the name.
-    private static func present(_ standing: Standing, _ visit: Visit, now: Int64?) async throws -> Values {
-        let activity = standing.activity
-        let shown = standing.shown
-        let state = standing.shownState
+    private static func present(_ overview: NameOverview, _ visit: Visit, now: Int64?) async throws -> Values {
+        let activity = overview.activity
+        let shown = overview.shown
+        let state = overview.shownState
         let pauses: PausesAnswer? = try await visit.allowed("/api/pauses")
         let isClosed = activity?.ended == true
         let row = shown.map { PushValues(ledger: $0.ledger, now: now).row }
         return sealed([
-            "after": standing.after(visit.now), "seen": standing.seen(visit.now),
+            "after": overview.after(visit.now), "seen": overview.seen(visit.now),
             "state": state.map { JSONLayout.lines($0) },
             "card": state == nil
                 ? nil
                 : Card(
-                    app: visit.app.rawValue, name: standing.name, state: state, isEnd: isClosed,
-                    drawing: await visit.drawing(standing.type), type: standing.type, now: now ?? 0
+                    app: visit.app.rawValue, name: overview.name, state: state, isEnd: isClosed,
+                    drawing: await visit.drawing(overview.type), type: overview.type, now: now ?? 0
                 ).values,
             "push": shown.map { shown in
                 sealed([
@@ -176,17 +176,17 @@ extension RoomPage {
                     "missed": shown.ledger.missed > 0 ? Shown.count(shown.ledger.missed) : nil,
                 ])
             },
-            "elsewhere": standing.elsewhere.map { push in
+            "elsewhere": overview.elsewhere.map { push in
                 sealed([
                     "path": push.path, "isTest": push.isTest ? true : nil,
                     "headline": push.headline ?? "something else",
                     "audience": push.content.flatMap { AudienceText.text($0, of: push.ledger.event) },
                     "at": Shown.time(push.ledger.createdAt, now: now),
                 ])
-            }, "hasElsewhere": standing.elsewhere.isEmpty ? nil : true,
+            }, "hasElsewhere": overview.elsewhere.isEmpty ? nil : true,
             "followers": Shown.count(activity?.tokens ?? 0, "phone follows", "phones follow"),
             "closed": isClosed ? true : nil, "type": activity?.attributesType,
-            "paused": pauses?.paused.contains { $0.name == standing.name } == true ? true : nil,
+            "paused": pauses?.paused.contains { $0.name == overview.name } == true ? true : nil,
             "broadcast": activity?.broadcast.map { channel in
                 sealed(["state": channel.state, "channel": channel.channel, "error": channel.error])
             }, "noBroadcast": activity?.broadcast == nil ? true : nil,
@@ -195,9 +195,9 @@ extension RoomPage {
     }
 
     /// The pushes that went out, the newest day first.
-    private static func days(_ standing: Standing, now: Int64?) -> [Values] {
+    private static func days(_ overview: NameOverview, now: Int64?) -> [Values] {
         var days: [(day: String, entries: [Values])] = []
-        for push in standing.pushes {
+        for push in overview.pushes {
             let day = String(push.ledger.createdAt.prefix(10))
             if days.last?.day != day { days.append((day, [])) }
             var entry = PushValues(ledger: push.ledger, now: now).row

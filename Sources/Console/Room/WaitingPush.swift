@@ -66,9 +66,9 @@ struct WaitingPush: Sendable {
     private static let mostChanges = 4
 
     /// Whether the cards show all that it says, so that there is nothing to decide any more.
-    func isOver(_ standing: JSONValue?) -> Bool {
-        guard event == "update", let standing, let state else { return false }
-        return StateText(state).changes(from: StateText(standing)).isEmpty
+    func isOver(_ shown: JSONValue?) -> Bool {
+        guard event == "update", let shown, let state else { return false }
+        return StateText(state).changes(from: StateText(shown)).isEmpty
     }
 
     /// The members that it would change: `home 1 → 2, minute 52 → 53`. Nil: none, or nobody knows.

@@ -26,7 +26,7 @@ final class WorkerContext: Sendable {
     let leftEntries = LeftEntries()
     let verdictLog = VerdictLog()
     let alarmThrottle = AlarmThrottle()
-    let pauses = PauseBook()
+    let pauses = KnownPauses()
     private let outboxes = SharedCall<NamedApp, Void, StoreError>()
     let openRequests = OpenRequests()
     let reachNotes: [ReachNote.Note]

@@ -19,7 +19,7 @@ extension WorkerContext {
         while !drain.isOn {
             let isPaused = pauses.isPaused(item.app, item.name)
             if isPaused, try await !store.broadcasts.isOverdue(item.app, item.name, now: store.time.now()) {
-                try await store.queue.schedule(item, due: store.time.now() + PauseBook.look.milliseconds)
+                try await store.queue.schedule(item, due: store.time.now() + KnownPauses.look.milliseconds)
                 return .acknowledge
             }
             let asked = now
@@ -77,7 +77,7 @@ extension WorkerContext {
         guard store.time.now() < record.deadline else { return (BroadcastSettlement(.expired), false) }
         if pauses.isPaused(task.lease.app, task.lease.name) {
             // A newer broadcast took the place of the expired one.
-            return (BroadcastSettlement(.again(after: PauseBook.look), reason: "Paused"), false)
+            return (BroadcastSettlement(.again(after: KnownPauses.look), reason: "Paused"), false)
         }
         guard let app = apps[task.lease.app], let service = app.broadcasts else {
             // Another worker may be configured for broadcasts.

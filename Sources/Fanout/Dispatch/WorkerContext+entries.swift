@@ -37,7 +37,7 @@ extension WorkerContext {
             let isPaused = pauses.isPaused(entry.item.app, entry.item.name)
             var isKept = isPaused
             if isPaused, try await mayExpire(entry.item) { isKept = false }
-            if let pause = isKept ? PauseBook.look : isPaused ? nil : circuitPause(entry.item.app) {
+            if let pause = isKept ? KnownPauses.look : isPaused ? nil : circuitPause(entry.item.app) {
                 if entry.handed != nil { try await store.sweeps.giveBack(handed: entry) }
                 try await store.queue.schedule(entry.item, due: store.time.now() + pause.milliseconds)
                 return .acknowledge

@@ -38,7 +38,7 @@ extension WorkerContext {
             _ = try await hasten(lease, after: step)
             // Schedule first, then give the lease back. If the worker dies in between, another one claims the entry.
             if let first = try await store.sweeps.leftovers(item.app, item.name).firstRetry {
-                let pause = run.pause ?? (isPaused ? PauseBook.look : nil)
+                let pause = run.pause ?? (isPaused ? KnownPauses.look : nil)
                 let pausedUntil = pause.map { store.time.now() + $0.milliseconds } ?? first
                 try await scheduleRetries(item.app, item.name, item.priority, max(first, pausedUntil))
             }

@@ -16,7 +16,7 @@ struct Environments: Sendable {
     /// - Returns: the plan with the page's outcome
     func sendParts(
         _ page: TokenPage, _ push: PreparedPush, on platform: Platform? = nil, trace: ExchangeRecorder? = nil,
-        while permission: any SendPermission = StandingPermission(), _ handover: Handover? = nil
+        while permission: any SendPermission = AlwaysPermitted(), _ handover: Handover? = nil
     ) async -> PagePlan {
         var plan = PagePlan(page, on: platform, hasOther: other != nil)
         // A part that is nearly done says nothing about the others.

@@ -21,7 +21,7 @@ struct PageDelivery: PageOwner {
     /// An operator's pause interrupts the run as an open circuit does.
     var mayGoOn: Bool {
         if isPaused, !sendsNothing {
-            state.change { $0.pause = $0.pause ?? PauseBook.look }
+            state.change { $0.pause = $0.pause ?? KnownPauses.look }
         }
         return state.values.goesOn && held.isLive && !context.drain.isOn
     }

@@ -35,13 +35,13 @@ struct Tidying: Sendable {
 
     /// Begins a turn.
     /// - Returns: the lists of each app that hold something.
-    mutating func begin(_ apps: [AppKey]) async throws(StoreError) -> [AppKey: Set<TidyList>] {
+    mutating func begin(_ apps: [AppKey]) async throws(StoreError) -> [AppKey: Set<CleanupList>] {
         turn += 1
         return try await store.listsToTidy(apps)
     }
 
     /// - Parameter mostPushes: how many pushes of the app are kept, about. 0 = no limit.
-    mutating func run(_ app: AppKey, _ lists: Set<TidyList>, mostPushes: Int) async throws(StoreError) {
+    mutating func run(_ app: AppKey, _ lists: Set<CleanupList>, mostPushes: Int) async throws(StoreError) {
         var state = apps[app] ?? State()
         defer { apps[app] = state }
         if lists.contains(.names), turn >= state.restsUntil { try await tidyNames(app, &state) }

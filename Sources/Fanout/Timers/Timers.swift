@@ -120,7 +120,7 @@ struct Timers: Sendable {
                 let look = await quietly { () async throws(StoreError) in
                     try await store.look(
                         apps, ending: plan.ending.withLock(\.self), paused: context.pauses.apps,
-                        readsPauses: asked - pausesRead >= PauseBook.rest)
+                        readsPauses: asked - pausesRead >= KnownPauses.rest)
                 }
                 if let pauses = look?.pauses {
                     context.pauses.update(pauses)

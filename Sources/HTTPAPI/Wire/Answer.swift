@@ -50,7 +50,7 @@ struct Answer: Sendable {
         let all = warnings + hints
         if !all.isEmpty {
             let isCut = all.count > Self.maximumWarnings
-            body.warned = Warned(Array(all.prefix(Self.maximumWarnings)), count: isCut ? all.count : nil)
+            body.warned = AnswerWarnings(Array(all.prefix(Self.maximumWarnings)), count: isCut ? all.count : nil)
         }
         self.init(status, body)
         self.warnings = Array(warnings.prefix(Self.maximumWarnings))

@@ -158,7 +158,7 @@ extension TransportTests {
                     retries.append(channel: [1], token: Simulation.token(number), registeredAt: 0, attempt: 3)
                 }
                 let outcome = await it.transport.send(
-                    retries, Simulation.push(), while: StandingPermission(), Handover())
+                    retries, Simulation.push(), while: AlwaysPermitted(), Handover())
                 #expect(outcome.open == Array(0..<200) && outcome.exceptions.isEmpty)
             }
         }
@@ -224,7 +224,7 @@ extension TransportTests {
             let transport = try LaneTransport(.nghttp2, configuration: client, logger: LogLines().logger)
             func send(_ numbers: Range<Int>) async -> PageOutcome {
                 await transport.send(
-                    Simulation.page(numbers), Simulation.push(), while: StandingPermission(), Handover())
+                    Simulation.page(numbers), Simulation.push(), while: AlwaysPermitted(), Handover())
             }
             #expect(await send(0..<1) == PageOutcome(accepted: 1))
             let outcome = await send(1..<3)
@@ -245,7 +245,7 @@ extension TransportTests {
             } _: { it in
                 let calls = Atomic(0)
                 let outcome = await it.transport.send(
-                    Simulation.page(0..<100), Simulation.push(), while: StandingPermission(),
+                    Simulation.page(0..<100), Simulation.push(), while: AlwaysPermitted(),
                     Handover { calls.add(1, ordering: .relaxed) })
                 #expect(outcome.accepted == 94 && calls.load(ordering: .relaxed) == 1)
                 _ = await late(outcome)
@@ -314,7 +314,7 @@ extension TransportTests {
                 var retry = TokenPage()
                 retry.append(channel: [1], token: Simulation.token(0), registeredAt: 0, attempt: 3)
                 async let silent = it.transport.send(
-                    retry, Simulation.push(), while: StandingPermission(), Handover())
+                    retry, Simulation.push(), while: AlwaysPermitted(), Handover())
                 async let healthy = it.sendOpen(1..<20)
                 #expect(await healthy == PageOutcome(accepted: 19))
                 let outcome = await silent
@@ -341,7 +341,7 @@ extension TransportTests {
                 var page = TokenPage()
                 page.append(channel: [1], token: Simulation.token(0), registeredAt: 0, attempt: attempt)
                 let silent = page
-                async let late = it.transport.send(silent, Simulation.push(), while: StandingPermission())
+                async let late = it.transport.send(silent, Simulation.push(), while: AlwaysPermitted())
                 try await it.wait { $0.stalled == 1 }
                 #expect(await it.send(100..<100 + after).accepted == after)
                 let outcome = await late
@@ -356,6 +356,6 @@ extension TransportTests {
 extension Simulation {
     /// Sends a page and takes it back with open requests.
     func sendOpen(_ numbers: Range<Int>) async -> PageOutcome {
-        await transport.send(Self.page(numbers), Self.push(), while: StandingPermission(), Handover())
+        await transport.send(Self.page(numbers), Self.push(), while: AlwaysPermitted(), Handover())
     }
 }

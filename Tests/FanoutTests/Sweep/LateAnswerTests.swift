@@ -57,7 +57,7 @@ import Threads
         let transport = LateTransport { _ in true }
         let app = WorkerApp(key: fixture.app, bundleID: "b", transport: transport)
         let (sent, _) = await RenderedPush(record, for: app.senders, fixture.name).send(
-            page, trace: nil, while: StandingPermission(), Handover())
+            page, trace: nil, while: AlwaysPermitted(), Handover())
         let open = OpenPage(
             context: fixture.context(), app: app, name: fixture.name,
             details: PageDetails(

@@ -22,7 +22,7 @@ import Testing
                     page.append(channel: [1], token: [UInt8(number & 0xFF)], registeredAt: 0, attempt: attempt)
                 }
                 let answers = PageAnswers(count, nil, RequestCount(), continuation)
-                let shared = SharedPage(page, push, StandingPermission(), answers)
+                let shared = SharedPage(page, push, AlwaysPermitted(), answers)
                 if !queue.post(shared) { PagePart(shared: shared, range: 0..<count).settleUnsent(.cancelled) }
                 input.yield(shared)
             }

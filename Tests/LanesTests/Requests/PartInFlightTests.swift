@@ -13,7 +13,7 @@ import Testing
             for number in 0..<3 { page.append(channel: [1], token: [UInt8(number)], registeredAt: 0, attempt: 0) }
             let push = PreparedPush(path: .shared("/"), fields: [], body: .shared([]))
             let answers = PageAnswers(3, Handover(), RequestCount(), sender)
-            let shared = SharedPage(page, push, StandingPermission(), answers)
+            let shared = SharedPage(page, push, AlwaysPermitted(), answers)
             let part = PartInFlight(PagePart(shared: shared, range: 0..<3), template: (), credentialNumber: 1, now: 0)
             // The connection ended behind the first entry.
             #expect(part.next() == 0)
@@ -46,7 +46,7 @@ import Testing
                         let answers = PageAnswers(1, Handover(), RequestCount(), sender)
                         var page = TokenPage()
                         page.append(channel: [1], token: FakePush.address(1), registeredAt: 0)
-                        _ = queue.post(SharedPage(page, FakePush.push(1), StandingPermission(), answers))
+                        _ = queue.post(SharedPage(page, FakePush.push(1), AlwaysPermitted(), answers))
                     }
                 })
             try await eventually("the page is posted") { !queue.isEmpty }

@@ -16,12 +16,12 @@ public struct ProposalAnswer: WarnedAnswer {
     public let decidedBy: PublisherAnswer?
     public let decidedAt, reason, endedAt: String?
     /// The warnings of an edit.
-    public var warned: Warned
+    public var warned: AnswerWarnings
 
     public init(
         id: String, kind: String, state: String, pushIDs: [String], names: [String], body: RawJSON, request: String,
         askedBy: PublisherAnswer, askedAt: String, lapsesAt: String?, decidedBy: PublisherAnswer?, decidedAt: String?,
-        reason: String?, endedAt: String?, warned: Warned = Warned()
+        reason: String?, endedAt: String?, warned: AnswerWarnings = AnswerWarnings()
     ) {
         (self.id, self.kind, self.state, self.pushIDs, self.names) = (id, kind, state, pushIDs, names)
         (self.body, self.request, self.askedBy, self.askedAt) = (body, request, askedBy, askedAt)

@@ -119,9 +119,9 @@ enum ProposalsPage {
         if compose.event == "end" { shown["isEnd"] = true }
         if compose.closes(visit.platforms) { shown["closes"] = true }
         shown["approve"] = time == nil ? "Approve and send" : "Approve"
-        let standing = try await Standing(compose.name, visit, .present)
-        if isWaiting { shown.merge(try await before(proposal, compose, standing, visit)) { $1 } }
-        shown["card"] = await ComposeCheck.card(form, visit, known: standing.type)
+        let overview = try await NameOverview(compose.name, visit, .present)
+        if isWaiting { shown.merge(try await before(proposal, compose, overview, visit)) { $1 } }
+        shown["card"] = await ComposeCheck.card(form, visit, known: overview.type)
         shown["payload"] = proposal.body.value.map { JSONLayout.lines($0) }
         shown["request"] = proposal.request
         shown["path"] = path(proposal.id)
@@ -132,12 +132,12 @@ enum ProposalsPage {
 
     /// The state that the cards show now, and whether that state is newer than the request.
     private static func before(
-        _ proposal: ProposalAnswer, _ compose: ComposeForm, _ standing: Standing, _ visit: Visit
+        _ proposal: ProposalAnswer, _ compose: ComposeForm, _ overview: NameOverview, _ visit: Visit
     ) async throws -> Values {
-        let newest = standing.newest
+        let newest = overview.newest
         let at = newest.flatMap { TimeText.parse($0.acceptedAt) }
         let isNewer = at.map { $0 > TimeText.parse(proposal.askedAt) ?? 0 } ?? false
-        let (state, proposed) = (standing.shownState, proposal.first?.object?.liveActivity?["content_state"])
+        let (state, proposed) = (overview.shownState, proposal.first?.object?.liveActivity?["content_state"])
         let headline = state.flatMap(Card.headline)
         var shown = values([
             "stands": headline ?? (newest == nil ? nil : "an update without a state"),
@@ -151,10 +151,10 @@ enum ProposalsPage {
         guard let state else { return shown }
         shown["before"] =
             Card(
-                app: visit.app.rawValue, name: compose.name, state: state, drawing: await visit.drawing(standing.type),
-                type: standing.type, now: visit.now
+                app: visit.app.rawValue, name: compose.name, state: state, drawing: await visit.drawing(overview.type),
+                type: overview.type, now: visit.now
             ).values
-        let fields = try await SchemaFields.find(visit, compose, known: standing.type)
+        let fields = try await SchemaFields.find(visit, compose, known: overview.type)
         let changes = proposed.map { StateText($0).changes(from: StateText(state)) } ?? []
         shown["changes"] = changes.map { change in
             [

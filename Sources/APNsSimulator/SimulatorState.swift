@@ -4,7 +4,7 @@ internal import NIOCore
 internal import Synchronization
 
 /// The state that all connections of a simulator share.
-final class Shared: Sendable {
+final class SimulatorState: Sendable {
     let configuration: SimulatorConfiguration
     let judge: Mutex<Judge>
     let channels = Mutex<[ObjectIdentifier: (channel: any Channel, isConnection: Bool)]>([:])

@@ -3,7 +3,7 @@ import LiveActivity
 import StrictJSON
 
 /// A name as it is now: the push that its cards show with its publisher, other pushes, and the pushes that wait.
-struct Standing: Sendable {
+struct NameOverview: Sendable {
     /// How many pushes are read.
     enum Depth {
         /// Up to the push that everybody has.

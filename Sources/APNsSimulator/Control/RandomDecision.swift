@@ -1,5 +1,5 @@
 /// Reproducible random numbers in 0..<1. The same seed, purpose and token hash always give the same number.
-enum Draw: UInt64 {
+enum RandomDecision: UInt64 {
     case dead = 1
     case deadReason = 2
     case rejection = 3

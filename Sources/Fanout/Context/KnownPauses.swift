@@ -3,7 +3,7 @@ import Store
 import Synchronization
 
 /// Which apps and names are paused, as this worker last read it.
-final class PauseBook: Sendable {
+final class KnownPauses: Sendable {
     /// Milliseconds from one reading of the pauses to the next, at least. They are read with the timers
     /// (`TimerPlan.longestSleep`), so a worker knows a pause within a second.
     static let rest: Int64 = 200
