@@ -34,6 +34,9 @@ public struct PushContent: Sendable, Hashable {
     /// By platform. Its keys are the platforms whose devices the push is for.
     public var contents: [Platform: PlatformContent]
 
+    /// It also goes to devices whose user lets the app show no notification.
+    public var reachesSilent: Bool { contents.values.contains(where: \.reachesSilent) }
+
     /// The contents of a push for iOS alone.
     public static let ofPayload: [Platform: PlatformContent] = [.ios: .payload]
 

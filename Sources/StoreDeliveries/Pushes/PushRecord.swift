@@ -11,8 +11,6 @@ public struct PushRecord: Sendable {
     public var isSupersedable: Bool
     /// An `end` without a content state.
     public var isStateless = false
-    /// It also goes to silent phones, so a push that does not go to them does not supersede it.
-    var reachesSilent = false
     /// As accepted, epoch seconds.
     public var timestamp = 0
     /// On platforms whose devices order states by seconds: a second that rises with each sent state of the name. Nil:
@@ -92,6 +90,8 @@ public struct PushRecord: Sendable {
         return platforms.map { .startTokens(of: $0.startType(attributesType) ?? "") }
     }
     /// The platforms whose devices the push is for.
+    /// It also goes to silent phones, so a push that does not go to them does not supersede it.
+    var reachesSilent: Bool { content.reachesSilent }
     var platforms: [Platform] { Platform.all.filter { contents[$0] != nil } }
     public var isForSeveral: Bool { contents.count > 1 }
     /// The codes of its other platforms, as scripts read them.
@@ -119,7 +119,6 @@ extension PushRecord {
             deadline: Int64(deadline),
             createdAt: Int64(createdAt), state: lone.isSent ? .sending : .queued, payload: [])
         content = PushContent(stored: lone.payload)
-        reachesSilent = contents.values.contains(where: \.reachesSilent)
         traceparent = lone.text(.tp)
     }
 
@@ -151,7 +150,6 @@ extension PushRecord {
             broadcast: fields.text("bc").flatMap(PushBroadcast.State.init(rawValue:)))
         sweptNotes = fields.number("notes")
         isStateless = fields.text("bare") == "1"
-        reachesSilent = fields.text("silent") == "1"
         cutoff = fields.number("cutoff").map { Int64($0) }
         shown = fields.bytes("shown").map { PushContent(stored: $0).payload }
         inputChannel = fields.text("input").flatMap { try? BroadcastChannelID($0) }

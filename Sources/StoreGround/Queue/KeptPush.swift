@@ -63,7 +63,9 @@ package struct KeptPush {
         let content = Array(rest.left)
         let frame = KeptFlags.frame
         let before = Array(frame.before.replacing("%s", with: "\(timestamp)").utf8)
-        fields["payload"] = flags.contains(.framed) ? before + content + Array(frame.after.utf8) : content
+        let payload = flags.contains(.framed) ? before + content + Array(frame.after.utf8) : content
+        fields["payload"] = payload
+        if PushContent(stored: payload).reachesSilent { set("silent", "1") }
         self.fields = StoredHash(fields)
     }
 

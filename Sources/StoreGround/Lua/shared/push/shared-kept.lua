@@ -10,7 +10,7 @@
 --   the payload; KEPT_FRAMED: without KEPT_FRAME before it and KEPT_FRAME_END behind it
 -- Flags alone: KEPT_LOW priority 5, KEPT_SUP can be superseded, KEPT_EXPIRY its deadline is its expiry, KEPT_ONCE its
 -- expiry is 0, KEPT_SOFT, KEPT_TOLD its end is in the outbox. One of KEPT_LATER: a later version's.
--- uses kept-numbers, id
+-- uses kept-numbers, id, silent
 
 -- Where the record of a push is kept. p: the key of its own that it would have
 local function kept_place(p)
@@ -84,6 +84,7 @@ local function read_kept(raw, value)
     if has(KEPT_TP) then push.tp = text(take('B')) end
     local content = string.sub(value, at + 1)
     push.payload = has(KEPT_FRAMED) and string.format(KEPT_FRAME, push.ts) .. content .. KEPT_FRAME_END or content
+    push.silent = reaches_silent(push.payload) and '1' or nil
     return push
 end
 

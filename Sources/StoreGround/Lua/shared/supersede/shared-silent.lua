@@ -1,5 +1,5 @@
--- Fragment for push-accept: whether a push also goes to silent phones. Its record notes that in `silent`, because a payload
--- may be long.
+-- Fragment for push-accept and kept records: whether a push also goes to silent phones. The push's own record notes that
+-- in `silent`, because a payload may be long.
 
 -- payload: as PushContent stores it: the fifth part behind it, each behind a zero byte, is `1` then
 local function reaches_silent(payload)
