@@ -168,8 +168,9 @@ extension Channels {
         let created = try await redis.run("HGET", key, "created")
         if created.isNil { return .gone }
         // A time ahead was stored before the clock was set back.
-        let (now, ahead) = (clock(), ServerTime.error.milliseconds)
-        if let since = try created.optionalTime(), since > time, since <= now + ahead { return .isLater }
+        let now = clock()
+        let latest = now + ServerTime.error.milliseconds
+        if let since = try created.optionalTime(), since > time, since <= latest { return .isLater }
         // A prefix is `t:GROUP:` for a group of tags, or `u:`.
         let fields = try await redis.run("HKEYS", key).strings()
         let prefixes = Set(
@@ -180,7 +181,10 @@ extension Channels {
         try await applyMemberships(app, [channel], prefixes.map { .set(prefix: $0.description, []) })
         let isGone = try await redis.run(
             Lua.channelForget, keys: ["c": key],
-            ["before": .int(time), "now": .int(RegistryRecord.stamp(now)), "ahead": .int(ahead)]
+            [
+                "before": .int(time), "now": .int(RegistryRecord.stamp(now)),
+                "latest": .int(RegistryRecord.stamp(latest)),
+            ]
         ).isOne()
         return isGone ? .gone : .isChanging
     }

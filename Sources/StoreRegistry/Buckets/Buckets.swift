@@ -32,6 +32,10 @@ package struct Buckets: Sendable {
         self.clock = clock
     }
 
+    /// The latest time of a stored action that is believed, ms since 2020.
+    /// - Parameter now: this process's time, epoch ms.
+    package func latest(_ now: Int64) -> RedisArgument { .int(RegistryRecord.stamp(now + ahead())) }
+
     /// Runs a script with one call for each bucket of the channels. Channels refused for an outdated count are tried
     /// again.
     /// - Parameters:

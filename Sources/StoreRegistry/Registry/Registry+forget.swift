@@ -41,7 +41,7 @@ extension Registry {
                 [
                     "knownCount": .string(count.stored), "channel": .bytes(channel),
                     "before": .int(RegistryRecord.stamp(time)), "now": .int(RegistryRecord.stamp(now)),
-                    "ahead": .int(buckets.ahead()), "life": .int(Self.forgetNoteLife),
+                    "latest": buckets.latest(now), "life": .int(Self.forgetNoteLife),
                 ])
             if try buckets.isRefused(reply, in: place) { return [0] }
             guard let found = Remainder(rawValue: try reply.integer()) else {
@@ -58,11 +58,12 @@ extension Registry {
     package func endForgetting(
         _ app: AppKey, _ tokens: TokenPlace, _ channel: [UInt8], before time: Int64
     ) async throws(StoreError) {
+        let now = clock()
         try await redis.run(
             Lua.registryForgotten, keys: ["g": keys.beingForgotten(keys.tag(app, tokens))],
             [
                 "channel": .bytes(channel), "before": .int(RegistryRecord.stamp(time)),
-                "now": .int(RegistryRecord.stamp(clock())), "ahead": .int(buckets.ahead()),
+                "now": .int(RegistryRecord.stamp(now)), "latest": buckets.latest(now),
                 "stay": .int(Self.forgetNoteStay),
             ])
     }

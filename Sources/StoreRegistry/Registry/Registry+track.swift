@@ -170,7 +170,7 @@ extension Registry {
                 ],
                 [
                     "knownCount": count, "channel": .bytes(entry.channel), "record": .bytes(entry.record.value),
-                    "now": .int(RegistryRecord.stamp(now)), "ahead": .int(buckets.ahead()),
+                    "now": .int(RegistryRecord.stamp(now)), "latest": buckets.latest(now),
                     "life": .int(entry.record.retention),
                     "threshold": .int(Buckets.threshold), "flags": .int(entry.flags),
                 ], rest: rest)

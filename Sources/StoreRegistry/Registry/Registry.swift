@@ -61,7 +61,7 @@ public struct Registry: Sendable {
                     [
                         "knownCount": count, "channel": .bytes(channels[index]),
                         "stone": .bytes(RegistryRecord.encode(untracks[index], now: now)),
-                        "now": .int(RegistryRecord.stamp(now)), "ahead": .int(buckets.ahead()),
+                        "now": .int(RegistryRecord.stamp(now)), "latest": buckets.latest(now),
                         "life": .int(place.lifetime.retention), "threshold": .int(Buckets.threshold),
                     ])
             }
@@ -87,7 +87,7 @@ public struct Registry: Sendable {
                     Lua.registryPrune, keys: ["b": root, "bucket": bucket, "n": name, "y": newFollowers],
                     [
                         "knownCount": .string(count.stored), "now": .int(RegistryRecord.stamp(now)),
-                        "ahead": .int(buckets.ahead()),
+                        "latest": buckets.latest(now),
                     ],
                     rest: indices.flatMap { index -> [RedisArgument] in
                         let removal = removals[index]

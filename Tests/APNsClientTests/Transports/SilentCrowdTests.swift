@@ -60,7 +60,7 @@ extension TransportTests {
                 server.streams = streams
             } client: { client in
                 client.lanes = 1
-                client.requestTimeout = .seconds(8)
+                client.requestTimeout = .seconds(20)
             } _: { it in
                 #expect(await it.send(1_000..<1_200) == PageOutcome(accepted: 200), "connected")
                 var faults = it.simulator.faults

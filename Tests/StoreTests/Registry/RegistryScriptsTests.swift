@@ -29,7 +29,7 @@ import Testing
                         "g": keys.beingForgotten(tag),
                     ],
                     [
-                        "knownCount": "2:abc", "channel": channel, "record": value, "now": 1, "ahead": 1,
+                        "knownCount": "2:abc", "channel": channel, "record": value, "now": 1, "latest": 1,
                         "life": 1_000,
                         "threshold": 128, "flags": 0,
                     ]),
@@ -38,13 +38,13 @@ import Testing
                     keys: ["b": root, "bucket": bucket, "n": keys.name(tag), "y": keys.newFollowers(tag)],
                     [
                         "knownCount": "2:abc", "channel": channel,
-                        "stone": .bytes(record(1, 1, rest: [0, 0, 0, 0, 0])), "now": 1, "ahead": 1, "life": 1_000,
+                        "stone": .bytes(record(1, 1, rest: [0, 0, 0, 0, 0])), "now": 1, "latest": 1, "life": 1_000,
                         "threshold": 128,
                     ]),
                 RedisCommand(
                     Lua.registryPrune,
                     keys: ["b": root, "bucket": bucket, "n": keys.name(tag), "y": keys.newFollowers(tag)],
-                    ["knownCount": "2:abc", "now": 1, "ahead": 1], rest: [channel, "t", "", "0"]),
+                    ["knownCount": "2:abc", "now": 1, "latest": 1], rest: [channel, "t", "", "0"]),
                 RedisCommand(
                     Lua.registrySplit, keys: ["b": root, "full": bucket, "src": root, "dst": keys.bucket(tag, 2)],
                     [

@@ -11,7 +11,7 @@
 -- argument knownCount: the count that the bucket was computed from
 -- argument channel: channel, stored form
 -- argument before: ms since 2020; a later registration stays, with all that belongs to it, and a later tombstone
--- arguments now, ahead: the caller's time, ms since 2020; how far ahead of it a stored time may lie, ms
+-- arguments now, latest: ms since 2020, by the caller's clock. A stored time after the latter lies ahead (shared-latest)
 -- argument life: how long g is kept after the last request, ms
 -- Returns 0: nothing is left that is older. 1: the channel was registered later.
 --   2: pushes still wait for the channel. They are due now, and a worker skips them, because there is no token.
@@ -21,7 +21,7 @@ if count ~= knownCount then return {count} end
 take_back(n, redis.call('HGET', n, 'handed'))
 
 before = tonumber(before)
-local latest = latest_believed(now, ahead)
+latest = latest_believed(now, latest)
 local old = redis.call('HGET', bucket, channel)
 local noted = tonumber(redis.call('HGET', g, channel) or 0)
 -- The device's time is all that is known of a registration which no earlier look saw.

@@ -4,7 +4,7 @@
 -- keys bucket, n: the channels' bucket, the name's meta, hashes
 -- key y: channels whose card began after an `end` was accepted, as in registry-set
 -- argument knownCount: the count that the bucket was computed from
--- arguments now, ahead: the caller's time, ms since 2020; how far ahead of it a stored time may lie, ms
+-- arguments now, latest: ms since 2020, by the caller's clock. A stored time after the latter lies ahead (shared-latest)
 -- rest: fours:
 --   channel, stored form
 --   the dead token
@@ -18,7 +18,7 @@ local count = redis.call('HGET', b, 'n') or '1'
 if count ~= knownCount then return {count} end
 take_back(n, redis.call('HGET', n, 'handed'))
 
-local latest = latest_believed(now, ahead)
+latest = latest_believed(now, latest)
 local function prune(channel, token, since, ended)
     local old = redis.call('HGET', bucket, channel)
     if not old then return '0' end

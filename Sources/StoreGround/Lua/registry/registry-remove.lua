@@ -6,7 +6,7 @@
 -- argument knownCount: the count that the bucket was computed from
 -- argument channel: channel, stored form
 -- argument stone: tombstone with the time of the removal and the hash of the activity's id (zeros = any), floor 0
--- arguments now, ahead: the caller's time, ms since 2020; how far ahead of it a stored time may lie, ms
+-- arguments now, latest: ms since 2020, by the caller's clock. A stored time after the latter lies ahead (shared-latest)
 -- argument life: ms that the bucket lives from now
 -- argument threshold: fields beyond which a bucket should be split
 -- Returns 0: the registration stays (removal older or of another activity). 1: removed. 2: removed, bucket too full. 17:
@@ -16,7 +16,7 @@ local count = redis.call('HGET', b, 'n') or '1'
 if count ~= knownCount then return {count} end
 take_back(n, redis.call('HGET', n, 'handed'))
 
-local latest = latest_believed(now, ahead)
+latest = latest_believed(now, latest)
 local value, answer = stone, 1
 local removed, id = action_time(stone), id_hash(stone)
 local old = redis.call('HGET', bucket, channel)

@@ -12,7 +12,7 @@
 -- key g: channels being forgotten, hash, see registry-forget
 -- argument knownCount: the count that the bucket was computed from, as in n; `1` for an absent one
 -- arguments channel, record: in their stored forms
--- arguments now, ahead: the caller's time, ms since 2020; how far ahead of it a stored time may lie, ms
+-- arguments now, latest: ms since 2020, by the caller's clock. A stored time after the latter lies ahead (shared-latest)
 -- arguments life, threshold: ms that the bucket lives from now; fields beyond which it should be split
 -- argument flags: sum of 1: the channel wants the state that it missed; 2: the device's time is too old, so the record
 --   has the time of arrival. It is stored for an unknown channel, or for the card that the channel has.
@@ -62,7 +62,7 @@ if sent then
     unpack_lone(n)
     catch, begun, newest = unpack(redis.call('HMGET', n, 'catch', 'begun', 'newest'))
 end
-local latest = latest_believed(now, ahead)
+latest = latest_believed(now, latest)
 local verdict = compare_with_stored(stored, record, isOld, latest)
 if verdict.isStale or card.isLost and ended or card.isMoved and not is_registration(stored) then
     if verdict.isStale and verdict.record then redis.call('HSET', bucket, channel, verdict.record) end

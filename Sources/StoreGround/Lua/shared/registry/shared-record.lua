@@ -17,7 +17,6 @@ local function action_time(value) return time_at(value, 2) end
 -- Whether an action of the time `at` is older than a stored one. A stored time after `latest` lies ahead: it was stored
 -- before the clock was set back, and makes no action old.
 local function is_older(at, stored, latest) return at < stored and stored <= latest end
-local function action_bytes(value) return string.sub(value, 2, 6) end
 local function time_bytes(t)
     local low = t % 4294967296
     return string.char(math.floor(t / 4294967296) % 256, math.floor(low / 16777216), math.floor(low / 65536) % 256,
@@ -63,7 +62,7 @@ end
 local function tombstone_of_prune(since, now, record)
     local floor = action_time(record)
     return string.char(TOMBSTONE + PRUNED + (since and 0 or UNDATED)) .. time_bytes(since or math.max(floor, now)) .. '\0'
-        .. token_hash(token_of(record)) .. action_bytes(record) .. id_hash(record)
+        .. token_hash(token_of(record)) .. string.sub(record, 2, 6) .. id_hash(record)
 end
 -- The same token must be registered later than this.
 local function dead_since(stone) return has_flag(stone, UNDATED) and floor_time(stone) or action_time(stone) end

@@ -44,7 +44,7 @@ local function compare_with_tombstone(old, record, isOld, latest)
     if has_flag(old, PRUNED) and (isRepeated or is_older(new, dead, latest) or new == dead) then
         isRefused = isRefused or token_hash(token_of(record)) == id_hash(old)
     end
-    if isRefused then return {isStale = true, record = new > floor and with_floor(old, action_bytes(record)) or nil} end
+    if isRefused then return {isStale = true, record = new > floor and with_floor(old, string.sub(record, 2, 6)) or nil} end
     -- Other activities were removed later. Note that, because their registrations may still arrive.
     if removals[1] then record = with_removals(record, removals) end
     local isUnknown = differ(activity_of(old), id) and not takes(removals_after(old, 0, math.huge), id)
