@@ -60,18 +60,20 @@ extension TransportTests {
                 server.streams = streams
             } client: { client in
                 client.lanes = 1
-                client.requestTimeout = .seconds(20)
+                client.requestTimeout = .seconds(8)
             } _: { it in
                 #expect(await it.send(1_000..<1_200) == PageOutcome(accepted: 200), "connected")
                 var faults = it.simulator.faults
                 faults.stallTokens = Simulation.hex(silent)
                 try it.simulator.setFaults(faults)
                 async let outcome = it.sendOpen(0..<160)
-                // The second wave is on its way before the first of its requests is over, and the third likewise.
+                // The second wave is on its way before the first of its requests is over, and the third likewise. A
+                // busy machine may look when the whole wave was sent, and some of it is over.
                 for wave in 2...3 {
                     try await it.wait { $0.stalled >= wave * streams - 4 }
                     let record = it.simulator.snapshot()
-                    #expect(record.cancelled <= (wave - 1) * streams, "wave \(wave): \(record)")
+                    let isInTime = record.cancelled <= (wave - 1) * streams || record.stalled >= wave * streams
+                    #expect(isInTime, "wave \(wave): \(record)")
                 }
                 try await it.wait { $0.accepted == 240 }
                 let record = it.simulator.snapshot()
