@@ -89,9 +89,9 @@ public struct PushRecord: Sendable {
         guard event == .start else { return [] }
         return platforms.map { .startTokens(of: $0.startType(attributesType) ?? "") }
     }
-    /// The platforms whose devices the push is for.
     /// It also goes to silent phones, so a push that does not go to them does not supersede it.
     var reachesSilent: Bool { content.reachesSilent }
+    /// The platforms whose devices the push is for.
     var platforms: [Platform] { Platform.all.filter { contents[$0] != nil } }
     public var isForSeveral: Bool { contents.count > 1 }
     /// The codes of its other platforms, as scripts read them.

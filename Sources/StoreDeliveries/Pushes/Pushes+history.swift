@@ -141,10 +141,8 @@ extension Pushes {
         return try reply.strings().compactMap { PushID($0) }
     }
 
-    /// Whom a push was for, and its APNs payload. Nil if the app has no such push.
-    public func content(
-        _ app: AppKey, _ id: PushID
-    ) async throws(StoreError) -> PresentPush? {
+    /// A push with its audience and its content. Nil if the app has no such push.
+    public func content(_ app: AppKey, _ id: PushID) async throws(StoreError) -> PresentPush? {
         guard let name = try await name(of: id, app) else { return nil }
         return try await push(app, name, id)
     }
