@@ -14,6 +14,8 @@ struct ConnectionUse {
     private var lastAnswer: Int64?
     /// When the newest request was handed over that was answered.
     private var newestAnswered = Int64.min
+    /// When the last request ended late that an answer had overtaken. Until then silent phones held streams.
+    private var heldUntil = Int64.min
     /// When the lane last gave it requests.
     var lastRequest: Int64
     /// Since when the connection accepts no request, although one waits; nil while it does.
@@ -42,7 +44,12 @@ struct ConnectionUse {
 
     /// No answer came for the second half of a request's time.
     func isSilent(now: Int64, timeout: Int64) -> Bool { lastAnswer.map { now - $0 >= timeout / 2 } ?? true }
-    /// An answer came to a request that was handed over no earlier.
-    func hasOvertaken(_ handedAt: Int64) -> Bool { handedAt <= newestAnswered }
+    /// Whether a request that ended late may be a silent phone's: an answer came to a request that was handed over no
+    /// earlier, or silent phones held streams since, so that no later request could be answered.
+    mutating func blamesPhone(handedAt: Int64, now: Int64) -> Bool {
+        guard handedAt <= newestAnswered else { return handedAt <= heldUntil }
+        heldUntil = now
+        return true
+    }
     func wasIdle(now: Int64) -> Bool { now - max(lastRequest, lastAnswer ?? lastRequest) > Self.idleMilliseconds }
 }

@@ -160,9 +160,10 @@ extension Lane {
     /// not the connection's fault.
     private func noteSilence(_ connection: Connection, _ request: LaneRequest<Connection.Template>) {
         let heardNothing = connection.heardNothing(now: now, timeout: settings.requestTimeout)
-        // A token that had no answer before says nothing about a connection on which PINGs are answered. Nor does a
-        // request that an answer has overtaken: since then silent phones may hold each stream.
-        if heardNothing == false, request.part.isRetry || connection.use.hasOvertaken(request.handedAt) { return }
+        // A silent phone says nothing about a connection on which PINGs are answered. A token that had no answer before
+        // is one.
+        let isPhone = connection.use.blamesPhone(handedAt: request.handedAt, now: now) || request.part.isRetry
+        if heardNothing == false, isPhone { return }
         let isSure = heardNothing ?? shut.isSure(without: connection.use.firstToken ?? [])
         retireSilent(connection, isUnreachable: isSure)
     }
