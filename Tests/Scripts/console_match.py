@@ -55,6 +55,10 @@ class Match(Pages):
         browser.until("the fields of the name", lambda: "Goals home" in browser.text("#of-name"))
         browser.choose("Event", "start")
         browser.until("the fields of a start", lambda: browser.script("return !document.querySelector('[data-if=\"event=start\"]').hidden"))
+        browser.type("Attributes type", "")
+        browser.until("a look without a type", lambda: browser.script("return document.querySelector('#of-name [name=of]').value").startswith("start  "))
+        if browser.script("return document.querySelector('[name=attributes_type]').value"):
+            self.problems.append("the type is filled in again while somebody writes another one")
         browser.type("Attributes type", TYPE)
         browser.type("Attributes", '{"league": "Cup"}')
         browser.until("the fields of the type", lambda: "Goals home" in browser.text("#of-name"))

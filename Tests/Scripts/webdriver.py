@@ -10,6 +10,7 @@ import urllib.error
 import urllib.request
 
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+BACKSPACE = "\ue003"
 
 
 class Failure(Exception):
@@ -138,8 +139,9 @@ class Browser:
     def type(self, label, text):
         def write():
             element = self.labelled(label)
-            self.call("POST", f"/element/{element}/clear")
-            self.call("POST", f"/element/{element}/value", {"text": text})
+            # As a person does. Cleared first, the field would be left for a moment, in which the page may fill it in.
+            self.script("arguments[0].focus(); arguments[0].select();", {ELEMENT: element})
+            self.call("POST", f"/element/{element}/value", {"text": text or BACKSPACE})
 
         self.again(write)
 

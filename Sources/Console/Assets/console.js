@@ -352,7 +352,8 @@ function compose(form) {
   // A start of a name whose type is known has that type, and an example of its attributes.
   const start = (known) => {
     const { attributes_type: type, attributes } = form.elements;
-    if (known && type.value === "") type.value = known.dataset.start;
+    // Nothing is put where somebody writes.
+    if (known && type.value === "" && type !== document.activeElement) type.value = known.dataset.start;
     if (known) attributes.placeholder = known.dataset.example;
   };
   // Another name has other fields, another state and another room, and so has a name for which somebody published.
