@@ -200,6 +200,10 @@ struct Sweep: Sendable {
                 sent.insert(index)
             }
         }
+        if page.waiting.count > Settlement.mostJoins, delivery.pageSize > Settlement.mostJoins {
+            delivery.state.change { $0.readsSmallPages = true }
+            return nil
+        }
         page.tokens = routed.filtered(sent.contains)
         return try await addressed(page)
     }

@@ -1,10 +1,14 @@
 public import LiveActivity
-package import Redis
+import Redis
 public import StoreGround
 public import StoreRegistry
 
 /// The outcome of one page, which one script settles. The worker builds it from the outcomes of the page's requests.
 public struct Settlement: Sendable {
+    /// About as many channels of a page may join queues. A page is settled by one script, so that it is counted wholly
+    /// or not at all, and Redis serves nobody else meanwhile. A queue may have 1 KB.
+    public static let mostJoins = 250
+
     /// The page's positions in its shard; in a catch-up, its number.
     public var range: Range<ScanPosition>
     /// The outcomes of tokens that were read for the first time. Channels that were queued behind an older push are no
@@ -44,7 +48,8 @@ public struct Settlement: Sendable {
     /// Whether channels of the page begin to wait.
     private var leavesWaiting = false
     private var operations: [RedisArgument] = []
-    private var joins: [[RedisArgument]] = []
+    /// Whether channels of the page wait behind an older push.
+    private var joinsQueues = false
 
     public init(range: Range<ScanPosition>) { self.range = range }
     public mutating func count(_ field: SettledField, _ number: Int = 1, on platform: Platform = .ios) {
@@ -117,7 +122,8 @@ public struct Settlement: Sendable {
     public mutating func joinQueue(
         _ channel: some Collection<UInt8>, mostAttempts: Int, on platform: Platform = .ios
     ) {
-        joins.append(["join", .bytes(Array(channel)), .int(mostAttempts), .int(platform.code)])
+        operations += ["join", .bytes(Array(channel)), .int(mostAttempts), .int(platform.code)]
+        joinsQueues = true
     }
 
     /// Whether the caller must make sure that a worker comes back for channels that wait. Channels that wait for an
@@ -127,7 +133,7 @@ public struct Settlement: Sendable {
     ///   - first: when the name's first waiting channel is due, epoch ms
     ///   - now: epoch ms
     public func needsTimer(first: Int64, now: Int64) -> Bool {
-        leavesWaiting || !joins.isEmpty && first <= now + ServerTime.error.milliseconds
+        leavesWaiting || joinsQueues && first <= now + ServerTime.error.milliseconds
     }
 
     /// Channels of the page whose tokens are quarantined. Nothing was sent to them.
@@ -171,14 +177,8 @@ public struct Settlement: Sendable {
         return work
     }
 
-    /// The operations of each script; the last settles the page. Queues may have 1 KB, so a script changes only some.
-    package var parts: [[RedisArgument]] {
-        var parts = joins.scriptParts.map { $0.flatMap(\.self) }
-        parts[parts.count - 1] = arguments + parts[parts.count - 1]
-        return parts
-    }
-
-    private var arguments: [RedisArgument] {
+    /// The operations of the script.
+    var arguments: [RedisArgument] {
         var arguments: [RedisArgument] = []
         func add(_ field: String, _ number: Int) {
             if number != 0 { arguments += ["add", .string(field), .int(number)] }

@@ -166,24 +166,10 @@ public struct SweepStore: Sendable {
     @discardableResult
     public func giveBack(_ lease: Lease) async throws(StoreError) -> Bool { try await renew(lease, for: .zero) }
 
-    /// Settles a page of a shard, or of the catch-up. If the worker dies between two calls, the next owner of the shard
-    /// reads the page again, and what has joined a queue stays there once.
+    /// Settles a page of a shard, or of the catch-up.
     /// - Parameter record: the record of the push, so that its end can be told without a read
     public func settle(
         _ lease: Lease, for duration: Duration, _ settlement: Settlement, of record: PushRecord? = nil
-    ) async throws(StoreError) -> Settled {
-        let parts = settlement.parts
-        for part in parts.dropLast() {
-            let settled = try await settlePart(lease, for: duration, settlement, part, isLast: false)
-            guard case .ok = settled else { return settled }
-        }
-        return try await settlePart(
-            lease, for: duration, settlement, parts[parts.count - 1], isLast: true, of: record)
-    }
-
-    func settlePart(
-        _ lease: Lease, for duration: Duration, _ settlement: Settlement, _ operations: [RedisArgument], isLast: Bool,
-        of record: PushRecord? = nil
     ) async throws(StoreError) -> Settled {
         let tag = keys.tag(lease.app, lease.name)
         let (push, bounds, range) = (lease.push, lease.bounds, settlement.range)
@@ -200,12 +186,11 @@ public struct SweepStore: Sendable {
                 "owner": .string(lease.owner), "epoch": .int(lease.epoch), "length": .int(duration.milliseconds),
                 "from": .int(range.lowerBound.rawValue), "to": .int(range.upperBound.rawValue),
                 "first": .int(bounds.lowerBound.rawValue), "last": .int(bounds.upperBound.rawValue),
-                "stop": .string(isLast ? settlement.stop ?? "" : ""),
-                "abandons": isLast && settlement.abandonsRest ? "1" : "0", "settles": isLast ? "1" : "0",
+                "stop": .string(settlement.stop ?? ""), "abandons": settlement.abandonsRest ? "1" : "0",
                 "retention": .int(keys.retention), "ps": .string(keys.pushPrefix(tag)),
                 "ws": .string(keys.tasksPrefix(tag)), "dls": .string(keys.deadLetterPrefix(tag)),
                 "open": redis.isCluster ? "" : .key(keys.open(lease.app, keys.partition(lease.name))),
-            ], rest: operations)
+            ], rest: settlement.arguments)
         var values = try ReplyValues(reply)
         switch try values.next(.string("answer")) {
         case "stale": return .stale

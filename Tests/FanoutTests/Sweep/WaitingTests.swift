@@ -76,6 +76,34 @@ import Testing
         #expect(ledgers.allSatisfy { $0.state == .done && $0.targets == 2 && $0.delivered + $0.superseded == 2 })
     }
 
+    /// A worker may die after any call of Redis. Channels that an unsettled page had brought to their queues could get
+    /// the push and leave their queues before the next owner read the page, and were counted twice then.
+    @Test func `a page whose channels join queues is settled by one call`() async throws {
+        let fixture = try await WorkerFixture.start()
+        try await fixture.track(0..<900)
+        let transport = ScriptedTransport(byLabel: { _, label, attempt in
+            label == "first" && attempt == 1 ? Self.busy(retryAfter: 600) : .accepted
+        })
+        let redis = fixture.store.redis
+        try await fixture.withWorker(transport) {
+            try await fixture.swept(try await fixture.publish(label: "first"))
+            _ = try await redis.send(
+                RedisCommand("CONFIG", ["SET", "slowlog-log-slower-than", "0", "slowlog-max-len", "10000"]))
+            let id = try await fixture.publish(label: "second")
+            try await fixture.swept(id)
+            var pages: [[UInt8]] = []
+            for entry in try await redis.send(RedisCommand("SLOWLOG", ["GET", "10000"])).array() {
+                let call = try entry.array()[3].array().map { try $0.bytes() }
+                guard call.count > 14, call[1].elementsEqual(Lua.taskSettle.digest.utf8) else { continue }
+                // Behind the keys: the push, its shard, the lease, and the page's positions.
+                pages.append(Array(call[14].prefix(100)))
+            }
+            #expect(pages.count >= 4 && Set(pages).count == pages.count, "\(pages.count) calls")
+            let ledger = try #require(try await fixture.store.pushes.ledger(fixture.app, id))
+            #expect(ledger.targets == 900 && ledger.pending == 900)
+        }
+    }
+
     @Test func `untracked while it waits a channel is skipped`() async throws {
         let fixture = try await WorkerFixture.start()
         let channels = try await fixture.track(0..<2)

@@ -165,40 +165,6 @@ import Testing
         #expect(resumed.ahead == [.share(200) ..< .share(400)])
     }
 
-    @Test func `a worker that dies between the calls of a page leaves each channel in its queue once`() async throws {
-        let fixture = try await PushFixture.start()
-        let channels: [[UInt8]] = (0..<300).map { [1, UInt8($0 >> 8), UInt8($0 & 255)] }
-        let first = try await fixture.accepted("match-1", alert: true)
-        try await fixture.retry(try await fixture.claimed("match-1", first), channels, due: 5_000)
-        let second = try await fixture.accepted("match-1", alert: true)
-        let claim = try await fixture.claimed("match-1", second)
-        var settlement = Settlement(range: claim.lease.bounds)
-        for channel in channels { settlement.joinQueue(channel, mostAttempts: 4) }
-        let parts = settlement.parts
-        #expect(parts.count == 3)
-        guard
-            case .ok(.sending, isFinished: false, _) = try await fixture.store.sweeps.settlePart(
-                claim.lease, for: fixture.lease, settlement, parts[0], isLast: false)
-        else {
-            Issue.record("not a part")
-            return
-        }
-        #expect(try await fixture.ledger(second).targets == 125)
-        try await fixture.store.sweeps.giveBack(claim.lease)
-        let resumed = try await fixture.claimed("match-1", second, owner: "w2")
-        #expect(resumed.position == .start && resumed.ahead.isEmpty, "the page is read again")
-        for _ in 0..<2 {
-            guard case .ok(.sending, isFinished: true, _) = try await fixture.settle(resumed, settlement) else {
-                Issue.record("not settled")
-                return
-            }
-            let ledger = try await fixture.ledger(second)
-            #expect(ledger.targets == 300 && ledger.pending == 300)
-        }
-        let lease = try await fixture.claimRetries("match-1")
-        #expect(try await fixture.due(lease).allSatisfy { $0.push == first })
-    }
-
     @Test func `dead tokens are counted once, when their removal is confirmed`() async throws {
         let fixture = try await PushFixture.start()
         let id = try await fixture.accepted("match-1")

@@ -12,7 +12,6 @@
 -- arguments first, last: first position of the shard and the position after it
 -- argument stop: reason to stop the push early, or ''
 -- argument abandons: 1 = the push was stopped: give up the rest of the shard, and keep its position for an operator
--- argument settles: 0 = only the operations. A later call with the same page settles it.
 -- argument retention: how long the data is kept, ms
 -- arguments ps, ws, dls: common prefixes of the p, w and dl keys
 -- argument open: the app's names with work, zset; '' in a cluster, where it is on another slot
@@ -22,7 +21,7 @@
 --   'remove' channel-and-token value: a pending removal, counted when it is confirmed.
 --   'retry' channel due attempts platform: a token of the page, tried again at due (ms). 'add' counts it as read.
 --   'open' channel attempts id length platform: a token of the page whose request is open for at most `length` ms.
---     Only in the call that settles the page: the answer may come right after it. 'add' counts it as read.
+--     The answer may come right after this call. 'add' counts it as read.
 --   'join' channel attempts platform: the channel waits for an older push, so this push joins its retry queue and is
 --     counted here. If it supersedes a push there, it inherits that push's attempts, but not more than this number.
 --   'refuse' platform reason others: a platform refuses the push. It stops early if all of the other codes did, too.
@@ -37,7 +36,7 @@
 -- If the worker dies before this call, the next owner reads and sends the page again. Repeating counts nothing twice.
 
 -- The usual case: one page is the whole sweep of a lone push, and all that happened is to be added up.
-local isUsual = stop == '' and abandons == '0' and settles == '1' and shard == '0/1' and from == first and to == last
+local isUsual = stop == '' and abandons == '0' and shard == '0/1' and from == first and to == last
 for at = rest, #ARGV, 3 do
     isUsual = isUsual and ARGV[at] == 'add' and ARGV[at + 1] ~= 'expired'
     if not isUsual then break end
@@ -103,11 +102,9 @@ if abandons == '1' and state == 'failed' and not wasFinished and redis.call('EXI
     redis.call('HSET', dl, 'p:' .. shard, string.format('%.0f %s %s', position, epoch, ahead))
 end
 
-if settles == '1' then
-    position, ahead = settle_page(position, ahead, from, to)
-    redis.call('HSET', w, part .. 'p', string.format('%.0f', position), part .. 'a', ahead)
-    if from < to and not repeated then redis.call('HDEL', w, part .. 'c') end
-end
+position, ahead = settle_page(position, ahead, from, to)
+redis.call('HSET', w, part .. 'p', string.format('%.0f', position), part .. 'a', ahead)
+if from < to and not repeated then redis.call('HDEL', w, part .. 'c') end
 local isCatchUp = part == 'c:'
 local isFinished = not isCatchUp and position >= tonumber(last)
 if isFinished and not wasFinished then
