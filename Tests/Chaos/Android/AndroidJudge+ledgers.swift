@@ -6,7 +6,9 @@ extension AndroidJudge {
             found.note(.ledgers, "\(title) \(push.id) has no ledger")
             return
         }
-        if let wrong = wrong(push, ledger) { found.note(.ledgers, "\(title): \(wrong): \(ledger.text)") }
+        if let wrong = wrong(push, ledger) ?? crowd(push, ledger, name.plan) {
+            found.note(.ledgers, "\(title): \(wrong): \(ledger.text)")
+        }
     }
 
     private func wrong(_ push: AndroidName.Sent, _ ledger: Ledger) -> String? {
@@ -26,6 +28,16 @@ extension AndroidJudge {
         case "done": return ledger["expired"] > 0 ? "it has no expiry" : nil
         default: return "state \(ledger.state)"
         }
+    }
+
+    /// Whether a push has more targets than its name ever had followers. A phone begins to follow again only after an
+    /// end, and another address is no other target. A start is for channels that do not follow, too.
+    private func crowd(_ push: AndroidName.Sent, _ ledger: Ledger, _ name: AndroidPlan.Name) -> String? {
+        if push.event == "start" { return nil }
+        let one = push.targets == .ios ? "ios" : "android"
+        let platforms = ledger.platforms.isEmpty ? [one: ledger.counts] : ledger.platforms
+        let isMore = platforms.contains { $1["targets", default: 0] > ($0 == "ios" ? name.devices : name.phones) }
+        return isMore ? "more targets than followers" : nil
     }
 
     /// The deliveries on Android, by the ledger.
