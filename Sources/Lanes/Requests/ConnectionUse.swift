@@ -44,9 +44,10 @@ struct ConnectionUse {
 
     /// No answer came for the second half of a request's time.
     func isSilent(now: Int64, timeout: Int64) -> Bool { lastAnswer.map { now - $0 >= timeout / 2 } ?? true }
-    /// Whether a request that ended late may be a silent phone's: an answer came to a request that was handed over no
-    /// earlier, or silent phones held streams since, so that no later request could be answered.
-    mutating func blamesPhone(handedAt: Int64, now: Int64) -> Bool {
+    /// Notes a request that ended late.
+    /// - Returns: whether it may be a silent phone's: an answer came to a request that was handed over no earlier, or
+    ///   silent phones held streams since, so that no later request could be answered
+    mutating func noteLate(handedAt: Int64, now: Int64) -> Bool {
         guard handedAt <= newestAnswered else { return handedAt <= heldUntil }
         heldUntil = now
         return true

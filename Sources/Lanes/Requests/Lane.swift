@@ -162,7 +162,7 @@ extension Lane {
         let heardNothing = connection.heardNothing(now: now, timeout: settings.requestTimeout)
         // A silent phone says nothing about a connection on which PINGs are answered. A token that had no answer before
         // is one.
-        let isPhone = connection.use.blamesPhone(handedAt: request.handedAt, now: now) || request.part.isRetry
+        let isPhone = connection.use.noteLate(handedAt: request.handedAt, now: now) || request.part.isRetry
         if heardNothing == false, isPhone { return }
         let isSure = heardNothing ?? shut.isSure(without: connection.use.firstToken ?? [])
         retireSilent(connection, isUnreachable: isSure)

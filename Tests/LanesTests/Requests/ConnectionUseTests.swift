@@ -23,6 +23,6 @@ import Testing
 
     /// The requests of `handedAt` for whose lateness their phones are blamed. All end after eight seconds.
     private func blamed(_ handedAt: [Int64], in use: inout ConnectionUse) -> [Int64] {
-        handedAt.filter { use.blamesPhone(handedAt: $0, now: $0 + 8_000) }
+        handedAt.filter { use.noteLate(handedAt: $0, now: $0 + 8_000) }
     }
 }
