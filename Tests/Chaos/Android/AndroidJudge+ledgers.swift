@@ -30,14 +30,11 @@ extension AndroidJudge {
         }
     }
 
-    /// Whether a push has more targets than its name ever had followers. A phone begins to follow again only after an
-    /// end, and another address is no other target. A start is for channels that do not follow, too.
+    /// Whether a push has more targets on iOS than its name has devices. A phone that comes back with another address
+    /// is another target, but no device changes.
     private func crowd(_ push: AndroidName.Sent, _ ledger: Ledger, _ name: AndroidPlan.Name) -> String? {
-        if push.event == "start" { return nil }
-        let one = push.targets == .ios ? "ios" : "android"
-        let platforms = ledger.platforms.isEmpty ? [one: ledger.counts] : ledger.platforms
-        let isMore = platforms.contains { $1["targets", default: 0] > ($0 == "ios" ? name.devices : name.phones) }
-        return isMore ? "more targets than followers" : nil
+        let all = ledger.platforms.isEmpty && push.targets == .ios ? ledger.counts : ledger.platforms["ios"]
+        return all?["targets"] ?? 0 > name.devices ? "more targets than devices" : nil
     }
 
     /// The deliveries on Android, by the ledger.
