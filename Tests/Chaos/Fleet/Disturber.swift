@@ -45,6 +45,8 @@ final class Disturber: Sendable {
         /// For each name: the beginnings of the tokens that APNs does not answer for.
         var silences: [Int: [String]] = [:]
         var busy: Set<Role> = []
+        /// How far the clocks that were set are ahead, in seconds.
+        var clocks: [Role: Int] = [:]
         var fcm = FCMState()
 
         /// The faults in the simulator's JSON.
@@ -162,7 +164,10 @@ final class Disturber: Sendable {
         case .clock(let role, let ahead):
             log.announce("the clock of \(role) is set to \(ahead) s ahead")
             count(role.isRedis ? "clocks of Redis set" : "clocks of processes set")
+            let began = Clock.epoch
+            let before = state.withLock { $0.clocks.updateValue(ahead, forKey: role) } ?? 0
             fleet.setClock(role, ahead: .seconds(ahead))
+            if role.isRedis, (ahead - before) * 1_000 >= Plan.claimAfter { lapse(role, began) }
         case .failover: await failOver()
         case .redis(let command):
             let servers = fleet.redis.dataRoles
@@ -194,6 +199,13 @@ final class Disturber: Sendable {
     private static let unreplicated: Int64 = 1_000
     /// Ms after a failover until pages are sent again that the new primary does not know to be settled.
     private static let repetition = Int64(Plan.requestTimeout + 3 * Plan.claimAfter)
+
+    /// The clock of a server of Redis was set forward, so the leases there lapsed while their owners' requests are out.
+    private func lapse(_ role: Role, _ at: Int64) {
+        let interruption = Interruption(
+            role: role, at: at, ports: workerPorts(), losesWork: true, until: Clock.epoch + Self.repetition)
+        state.withLock { $0.interruptions.append(interruption) }
+    }
 
     private func workerPorts() -> Set<Int> {
         Set(
