@@ -104,7 +104,8 @@ struct AndroidPhoneTests {
     @Test func `updates out of order end on the newest`() async throws {
         try await FCMFixture.run({
             $1.faults.reorderShare = 0.05
-            $1.faults.reorderDelay = 300
+            // Longer than an answer takes, also on a busy machine.
+            $1.faults.reorderDelay = 3_000
             $0.seed = 7
         }) { fixture async throws in
             let access = try await fixture.accessToken()
