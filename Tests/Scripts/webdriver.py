@@ -9,6 +9,8 @@ import time
 import urllib.error
 import urllib.request
 
+from free_port import free_port
+
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 BACKSPACE = "\ue003"
 
@@ -22,13 +24,14 @@ class Browser:
 
     def __init__(self):
         self.profile = tempfile.mkdtemp(prefix="lamplighter-chromium.")
+        # A port of chromedriver's own choice may be in use by a connection of the same number, and chromedriver ends then.
+        port = free_port()
+        self.base = f"http://127.0.0.1:{port}"
         self.driver = subprocess.Popen(
-            ["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            ["chromedriver", f"--port={port}"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.session = None
-        for line in self.driver.stdout:
-            if "successfully on port" in line:
-                self.base = "http://127.0.0.1:" + line.split("port")[-1].strip(" .\n")
-                break
+        if not any("successfully on port" in line for line in self.driver.stdout):
+            raise Failure("chromedriver did not start")
         options = {
             "binary": shutil.which("chromium"),
             "args": ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
