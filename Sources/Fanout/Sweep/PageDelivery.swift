@@ -175,9 +175,7 @@ extension PageDelivery {
     var rate: DeliveryRate? { context.options.rates[app.key] }
 
     /// Tokens of a page. A page under a cap is small, so that its tokens are spread over time.
-    var pageSize: Int {
-        min(context.options.pageSize, rate?.slice ?? .max, state.values.readsSmallPages ? Settlement.mostJoins : .max)
-    }
+    var pageSize: Int { min(context.options.pageSize, rate?.slice ?? .max, state.values.mostTokens) }
 
     /// Waits for the turn in which a page may go. The lease stays alive meanwhile.
     /// - Returns: false if the run may not go on. Then nothing is sent or settled, and the page is read again.

@@ -24,8 +24,8 @@ final class RunState: Sendable {
         var expired: [PushID: [Platform: Int]] = [:]
         /// How many pages were sent by a task that was taken over.
         var pages = 0
-        /// Sweep: pages are read again with fewer tokens, because many of their channels join queues.
-        var readsSmallPages = false
+        /// Sweep: at most about so many tokens are read for a page; fewer once many channels of a page join queues.
+        var mostTokens = Int.max
         /// Sweep: the push has failed or was cancelled.
         var isStopped = false
         /// Sweep: another push of the name waits for the end of this one's sweep.

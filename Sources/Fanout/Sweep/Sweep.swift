@@ -201,7 +201,7 @@ struct Sweep: Sendable {
             }
         }
         if page.waiting.count > Settlement.mostJoins, delivery.pageSize > Settlement.mostJoins {
-            delivery.state.change { $0.readsSmallPages = true }
+            delivery.state.change { $0.mostTokens = Settlement.mostJoins }
             return nil
         }
         page.tokens = routed.filtered(sent.contains)
