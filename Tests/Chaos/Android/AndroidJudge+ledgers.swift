@@ -6,12 +6,12 @@ extension AndroidJudge {
             found.note(.ledgers, "\(title) \(push.id) has no ledger")
             return
         }
-        if let wrong = wrong(push, ledger) ?? crowd(push, ledger, name.plan) {
+        if let wrong = wrong(push, ledger, name.plan) {
             found.note(.ledgers, "\(title): \(wrong): \(ledger.text)")
         }
     }
 
-    private func wrong(_ push: AndroidName.Sent, _ ledger: Ledger) -> String? {
+    private func wrong(_ push: AndroidName.Sent, _ ledger: Ledger, _ name: AndroidPlan.Name) -> String? {
         guard ledger.isFinal, ledger.isExpanded else { return "not final" }
         guard ledger.addsUp, ledger["pending"] == 0 else { return "does not add up" }
         guard ledger.platforms.values.allSatisfy({ $0.values.allSatisfy { $0 >= 0 } }) else { return "below 0" }
@@ -23,6 +23,8 @@ extension AndroidJudge {
         }
         let others = ledger.platforms.filter { $0.key == "ios" ? !push.targets.hasIOS : !push.targets.hasAndroid }
         if others.values.contains(where: { $0["targets"] != 0 }) { return "targets on another platform" }
+        // A phone that comes back with another address is another target, but no device changes.
+        if Self.count("targets", on: .ios, push, ledger) > name.devices { return "more targets than devices" }
         switch ledger.state {
         case "superseded" where push.mayBeReplaced: return nil
         case "done": return ledger["expired"] > 0 ? "it has no expiry" : nil
@@ -30,17 +32,12 @@ extension AndroidJudge {
         }
     }
 
-    /// Whether a push has more targets on iOS than its name has devices. A phone that comes back with another address
-    /// is another target, but no device changes.
-    private func crowd(_ push: AndroidName.Sent, _ ledger: Ledger, _ name: AndroidPlan.Name) -> String? {
-        let all = ledger.platforms.isEmpty && push.targets == .ios ? ledger.counts : ledger.platforms["ios"]
-        return all?["targets"] ?? 0 > name.devices ? "more targets than devices" : nil
-    }
-
-    /// The deliveries on Android, by the ledger.
-    static func delivered(_ push: AndroidName.Sent, _ ledger: Ledger) -> Int {
-        if let part = ledger.platforms["android"] { return part["delivered"] ?? 0 }
-        return push.targets == .android ? ledger["delivered"] : 0
+    /// A count of the ledger on one platform.
+    static func count(
+        _ count: String, on platform: AndroidPlan.Targets, _ push: AndroidName.Sent, _ ledger: Ledger
+    ) -> Int {
+        if let part = ledger.platforms[platform.rawValue] { return part[count] ?? 0 }
+        return push.targets == platform ? ledger[count] : 0
     }
 
     /// Each message that FCM took is delivered in a ledger. FCM took it twice if the sender lost its answer.
@@ -53,7 +50,7 @@ extension AndroidJudge {
         for push in names.flatMap(\.sent) {
             tally.pushes += 1
             guard let ledger = pushes.find(push.id)?.ledger else { continue }
-            tally.delivered += Self.delivered(push, ledger)
+            tally.delivered += Self.count("delivered", on: .android, push, ledger)
             possible += ledger["duplicates_possible"]
         }
         tally.duplicates = tally.accepted - tally.delivered

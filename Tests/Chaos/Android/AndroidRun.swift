@@ -142,7 +142,7 @@ extension AndroidJudge {
                         + "\n    \(ledger.text)")
             }
         }
-        let delivered = Self.delivered(push, ledger)
+        let delivered = Self.count("delivered", on: .android, push, ledger)
         if !(living...living + unclear).contains(delivered) {
             found.note(
                 .ledgers, "chaos-\(name.index)/\(push.number): \(living) phones, \(unclear) unclear: \(ledger.text)")

@@ -45,8 +45,6 @@ final class Disturber: Sendable {
         /// For each name: the beginnings of the tokens that APNs does not answer for.
         var silences: [Int: [String]] = [:]
         var busy: Set<Role> = []
-        /// How far the clocks that were set are ahead, in seconds.
-        var clocks: [Role: Int] = [:]
         var fcm = FCMState()
 
         /// The faults in the simulator's JSON.
@@ -165,9 +163,8 @@ final class Disturber: Sendable {
             log.announce("the clock of \(role) is set to \(ahead) s ahead")
             count(role.isRedis ? "clocks of Redis set" : "clocks of processes set")
             let began = Clock.epoch
-            let before = state.withLock { $0.clocks.updateValue(ahead, forKey: role) } ?? 0
-            fleet.setClock(role, ahead: .seconds(ahead))
-            if role.isRedis, (ahead - before) * 1_000 >= Plan.claimAfter { lapse(role, began) }
+            let step = fleet.setClock(role, ahead: .seconds(ahead))
+            if role.isRedis, step >= .milliseconds(Plan.claimAfter) { lapse(role, began) }
         case .failover: await failOver()
         case .redis(let command):
             let servers = fleet.redis.dataRoles

@@ -123,7 +123,13 @@ final class Fleet: Sendable {
         return isOld ? configuration.oldProgram ?? configuration.program : configuration.program
     }
 
-    func setClock(_ role: Role, ahead: Duration) { clocks[role]?.set(ahead: ahead) }
+    /// - Returns: how far the clock went forward
+    func setClock(_ role: Role, ahead: Duration) -> Duration {
+        guard let clock = clocks[role] else { return .zero }
+        let before = clock.ahead
+        clock.set(ahead: ahead)
+        return ahead - before
+    }
 
     func program(_ role: Role) -> Program? { members.withLock { $0[role]?.program } }
 
