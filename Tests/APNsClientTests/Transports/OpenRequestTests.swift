@@ -7,7 +7,6 @@ import LiveActivity
 import Synchronization
 import TestSupport
 import Testing
-import Threads
 
 extension TransportTests {
     /// Tests pages that are taken back before each request has its answer.
