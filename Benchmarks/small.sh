@@ -6,8 +6,8 @@
 # nothing (Bare/floor.c). `BullMQ` adds and processes jobs with its Python client, which is fetched from PyPI (--jobs no: not).
 # Calls of Redis count those inside scripts; calls and reads are those of pushes that come one after another, less those of idle
 # processes. A read is a turn in which Redis reads from a connection: about a round trip. `busy reads` are those of a push while as
-# many come as can: names that are under way together share them. With one publisher a quarter of the pushes is sent. The defaults take more than seven
-# minutes on two cores; a look takes less: --count 8000 --names 4000 --runs 1 --publishers "1 32" --kinds no.
+# many come as can: names that are under way together share them. With one publisher a quarter of the pushes is sent.
+# The defaults take more than seven minutes on two cores; a look takes less: --count 8000 --names 4000 --runs 1 --publishers "1 32" --kinds no.
 source "$(dirname "$0")/lib/bench.sh"
 
 count=20000 runs=3 names=10000 publishers="1 8 32" transport=nghttp2 jobs=yes kinds=yes
