@@ -41,10 +41,12 @@ struct BroadcastFixture: Sendable {
         guard case .file(let path) = key.material else { throw CocoaError(.fileNoSuchFile) }
         let store = Store(redis: connections)
         let app = try AppKey("app")
-        let apns = APNsConfiguration(
+        var apns = APNsConfiguration(
             origin: simulator.url, teamID: key.teamID, keyID: key.keyID,
             keyPEM: Array(try Data(contentsOf: URL(fileURLWithPath: path))), caFile: simulator.caFile,
             requestTimeout: .seconds(60), share: FleetProviderTokens(store, app: app))
+        // On a busy machine Redis's answer may take long. Without it a sender makes a token of its own.
+        apns.sharePatience = .seconds(120)
         let client = try BroadcastClient(
             .libcurl, configuration: apns, manageOrigin: try #require(simulator.manageURL), bundleID: bundleID,
             logger: logger)
