@@ -56,16 +56,16 @@ public struct Tokens: Sendable {
             var entries = [Entry?](repeating: nil, count: channels.count)
             var removals = [Int64?](repeating: nil, count: channels.count)
             for ((_, indices), reply) in zip(byBucket, replies.dropFirst(more.count)) {
-                for (index, value) in try Self.values(reply, of: indices, channels) {
+                try Self.forEachValue(reply, of: indices, channels) { index, value in
                     let reading = RegistryRecord.read(value, now: now, place.lifetime)
                     guard
                         case .live(let offset, let registeredAt, let isInfrequent, let minutes, let platform) = reading
                     else {
-                        removals[index] = RegistryRecord.removal(of: value) ?? 0
-                        continue
+                        removals[index] = RegistryRecord.removal(of: Array(value)[...]) ?? 0
+                        return
                     }
                     entries[index] = Entry(
-                        token: Array(value.dropFirst(offset)), registeredAt: registeredAt, isInfrequent: isInfrequent,
+                        token: Array(value[offset...]), registeredAt: registeredAt, isInfrequent: isInfrequent,
                         minutes: minutes, platform: platform)
                 }
             }
@@ -73,15 +73,15 @@ public struct Tokens: Sendable {
         }
     }
 
-    /// The records of those channels of a bucket that have one, by the channels' indices.
-    private static func values(
-        _ reply: Reply, of indices: [Int], _ channels: [[UInt8]]
-    ) throws(StoreError) -> [(Int, ArraySlice<UInt8>)] {
-        var found: [(Int, ArraySlice<UInt8>)] = []
+    /// Visits the records of the channels of a bucket that have one. A record's bytes are valid during the call.
+    private static func forEachValue(
+        _ reply: Reply, of indices: [Int], _ channels: [[UInt8]],
+        _ body: (_ index: Int, _ value: UnsafeRawBufferPointer) -> Void
+    ) throws(StoreError) {
         if indices.count < wholeBucket {
             try StoreError.check(reply.count, of: "HMGET", is: indices.count)
             for (position, index) in indices.enumerated() where !reply[position].isNil {
-                found.append((index, try reply[position].bytes()))
+                try reply[position].bytes().withUnsafeBytes { body(index, $0) }
             }
         } else {
             // By a hash: to make an array of bytes of each of the bucket's fields would cost more than all else here.
@@ -91,17 +91,15 @@ public struct Tokens: Sendable {
             for (place, index) in indices.enumerated() {
                 next[place] = first.updateValue(place, forKey: channels[index].fnv1a) ?? -1
             }
-            for (channel, value) in try reply.pairs() {
-                let bytes = try channel.bytes()
-                var place = first[bytes.fnv1a] ?? -1
+            try reply.forEachPair { channel, value in
+                var place = first[channel.fnv1a] ?? -1
                 while place >= 0 {
                     let index = indices[place]
-                    if channels[index].elementsEqual(bytes) { found.append((index, try value.bytes())) }
+                    if channel.elementsEqual(channels[index]) { body(index, value) }
                     place = next[place]
                 }
             }
         }
-        return found
     }
 
     /// The tracked ones among these channels, with their present tokens. One round trip.
