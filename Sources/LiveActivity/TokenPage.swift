@@ -14,7 +14,7 @@ public struct TokenPage: Sendable {
             public static let elsewhere = Route(rawValue: 4)
         }
 
-        /// Where the channel's stored form begins in `bytes`; the token follows it directly.
+        /// Where the channel's stored form begins in `bytes`.
         public var offset: UInt32
         public var channelLength: UInt16
         public var tokenLength: UInt16
@@ -27,6 +27,8 @@ public struct TokenPage: Sendable {
         public var platform: Platform
         /// Minutes from the activity's start to the registration; negative if the activity starts later.
         public var minutes: Int32
+        /// Where the token begins in `bytes`.
+        public var tokenOffset: UInt32
         /// The time of the registration (`action_ts_ms`), epoch milliseconds. It is compared with a 410's timestamp.
         public var registeredAt: Int64
 
@@ -36,7 +38,7 @@ public struct TokenPage: Sendable {
         /// When the activity started, epoch milliseconds.
         @inlinable public var startedAt: Int64 { registeredAt - Int64(minutes) * 60_000 }
         @inlinable public var tokenRange: Range<Int> {
-            channelRange.upperBound..<channelRange.upperBound + Int(tokenLength)
+            Int(tokenOffset)..<Int(tokenOffset) + Int(tokenLength)
         }
     }
 
@@ -70,7 +72,7 @@ public struct TokenPage: Sendable {
         let entry = Entry(
             offset: UInt32(bytes.count), channelLength: UInt16(channel.count), tokenLength: UInt16(token.count),
             attempt: UInt16(clamping: attempt), isInfrequent: isInfrequent, route: route, platform: platform,
-            minutes: minutes, registeredAt: registeredAt)
+            minutes: minutes, tokenOffset: UInt32(bytes.count + channel.count), registeredAt: registeredAt)
         bytes.append(contentsOf: channel)
         bytes.append(contentsOf: token)
         entries.append(entry)
@@ -85,16 +87,15 @@ public struct TokenPage: Sendable {
             Entry(
                 offset: UInt32(bytes.count), channelLength: UInt16(channel.count), tokenLength: UInt16(token.count),
                 attempt: 0, isInfrequent: isInfrequent, platform: platform, minutes: minutes,
-                registeredAt: registeredAt))
+                tokenOffset: UInt32(bytes.count + channel.count), registeredAt: registeredAt))
         bytes.append(contentsOf: channel)
         bytes.append(contentsOf: token)
     }
 
-    /// Replaces an entry's token: it and its channel move to the end of the buffer.
+    /// Replaces an entry's token. The new one lies at the end of the buffer.
     public mutating func setToken(_ index: Int, _ token: [UInt8]) {
-        let channel = Array(channel(index))
-        (entries[index].offset, entries[index].tokenLength) = (UInt32(bytes.count), UInt16(token.count))
-        bytes += channel + token
+        (entries[index].tokenOffset, entries[index].tokenLength) = (UInt32(bytes.count), UInt16(token.count))
+        bytes += token
     }
 
     /// Visits each channel in its stored form, in order. The bytes are valid during the call.
