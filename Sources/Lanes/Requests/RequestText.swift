@@ -104,17 +104,32 @@ extension [UInt8] {
             case .addressByKind(let kinds):
                 append(contentsOf: address.first.flatMap { kinds[$0] } ?? [])
                 append(contentsOf: address.dropFirst())
-            case .channel:
-                ChannelID.forEachTextByte(ofStored: channel) { byte in
-                    if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") { append(UInt8(ascii: "\\")) }
-                    append(byte)
-                }
+            case .channel: append(channel: channel)
             case .registration(let time):
                 if registeredAt > time { append(contentsOf: "-\(registeredAt)".utf8) }
             case .secondsLeft(let time, let most):
                 let left = Swift.max(0, time - bootClock() + 999) / 1_000
                 append(contentsOf: "\(Swift.min(left, Int64(most)))".utf8)
             }
+        }
+    }
+}
+
+extension [UInt8] {
+    /// Appends the text of a channel as the inside of a JSON string.
+    private mutating func append(channel: Slice<UnsafeBufferPointer<UInt8>>) {
+        // A UUID is 36 characters of 16 bytes; the characters of other texts may each need a backslash.
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Swift.max(36, 2 * channel.count)) { text in
+            var count = 0
+            ChannelID.forEachTextByte(ofStored: channel) { byte in
+                if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+                    text[count] = UInt8(ascii: "\\")
+                    count += 1
+                }
+                text[count] = byte
+                count += 1
+            }
+            append(contentsOf: UnsafeBufferPointer(rebasing: text[..<count]))
         }
     }
 }
