@@ -124,9 +124,9 @@ extension Store {
 extension Tokens {
     /// Why a channel does not follow.
     func past(_ place: PlaceKeys, _ channel: [UInt8]) async throws(StoreError) -> Explanation.Presence {
-        let bucket = try await buckets.numbers(of: [channel], buckets.memory.count(place.key))[0]
+        let bucket = try await buckets.numbers(of: ChannelList([channel]), buckets.memory.count(place.key))[0]
         let value = try await redis.run("HGET", keys.bucket(place.tag, bucket), .bytes(channel)).optionalBytes()
-        guard let value, let action = RegistryRecord.action(of: value) else { return .unknown }
+        guard let value, let action = value.withUnsafeBytes({ RegistryRecord.action(of: $0) }) else { return .unknown }
         if !action.isTombstone { return .over(registeredAt: action.time, on: action.platform) }
         return action.isPruned ? .pruned(at: action.time) : .left(at: action.time)
     }

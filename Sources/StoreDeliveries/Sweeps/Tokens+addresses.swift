@@ -23,9 +23,7 @@ extension Tokens {
         _ app: AppKey, _ page: TokenPage, for push: PushRecord? = nil
     ) async throws(StoreError) -> (page: TokenPage, unreachable: [Int: Unreachable]) {
         var (page, unreachable) = (page, [Int: Unreachable]())
-        let followers = page.entries.indices.filter { page.entries[$0].platform.hasOneAddress }
-            .map { ($0, page.entries[$0].platform, Array(page.channel($0))) }
-        for (index, address) in try await addresses(app, of: followers) {
+        for (index, address) in try await addresses(app, page, Array(page.entries.indices)) {
             let platform = page.entries[index].platform
             let reason = address.refusal(of: push, on: platform)
             if let reason { unreachable[index] = reason }
@@ -42,21 +40,28 @@ extension Tokens {
     public func moved(
         _ app: AppKey, _ page: TokenPage, _ indices: [Int], for push: PushRecord
     ) async throws(StoreError) -> [Int] {
-        let followers = indices.map { ($0, page.entries[$0].platform, Array(page.channel($0))) }
-        return try await addresses(app, of: followers).compactMap { index, address in
+        try await addresses(app, page, indices).compactMap { index, address in
             let isReached = address.refusal(of: push, on: page.entries[index].platform) == nil
             return isReached && address.token != Array(page.token(index)) ? index : nil
         }
     }
 
+    private func addresses(
+        _ app: AppKey, _ page: TokenPage, _ indices: [Int]
+    ) async throws(StoreError) -> [(Int, Address)] {
+        let followers = indices.map { ($0, page.entries[$0].platform) }
+        return try await addresses(app, of: followers) { ChannelList(page, $0) }
+    }
+
     /// The addresses of followers, by their indices, on platforms where these are kept with the channels. One round
     /// trip for each such platform.
     func addresses(
-        _ app: AppKey, of followers: [(index: Int, platform: Platform, channel: [UInt8])]
+        _ app: AppKey, of followers: [(index: Int, platform: Platform)], _ channels: ([Int]) -> ChannelList
     ) async throws(StoreError) -> [(Int, Address)] {
         var found: [(Int, Address)] = []
-        for (platform, group) in Dictionary(grouping: followers, by: \.platform) where platform.hasOneAddress {
-            found += zip(group.map(\.index), try await addresses(app, platform, group.map(\.channel)))
+        for platform in Set(followers.map(\.platform)) where platform.hasOneAddress {
+            let indices = followers.compactMap { $0.platform == platform ? $0.index : nil }
+            found += zip(indices, try await addresses(app, platform, channels(indices)))
         }
         return found
     }
@@ -66,7 +71,7 @@ extension Tokens {
         _ app: AppKey, _ platform: Platform, _ channel: [UInt8]
     ) async throws(StoreError) -> Unreachable? {
         guard platform.hasOneAddress else { return nil }
-        return try await addresses(app, platform, [channel]).first?.unreachable
+        return try await addresses(app, platform, ChannelList([channel])).first?.unreachable
     }
 
     /// The address of a channel as it is now. One that nothing may be sent to is kept all the same.
@@ -83,7 +88,7 @@ extension Tokens {
 
     /// The present addresses of channels.
     func addresses(
-        _ app: AppKey, _ platform: Platform, _ channels: [[UInt8]]
+        _ app: AppKey, _ platform: Platform, _ channels: ChannelList
     ) async throws(StoreError) -> [Address] {
         let place = keys.place(app, .addresses(on: platform))
         let quarantine = keys.quarantine(place.tag)
@@ -91,8 +96,9 @@ extension Tokens {
         // The usual case: no address of the app is quarantined.
         var marks: [Reply]?
         if try more.values(.flag("quarantine")) {
-            let replies = try await redis.run("HMGET", quarantine, channels.map { .bytes($0) }).array()
-            try StoreError.check(replies.count, of: "HMGET", is: channels.count)
+            let fields = channels.indices.map { RedisArgument.bytes(Array(channels[$0])) }
+            let replies = try await redis.run("HMGET", quarantine, fields).array()
+            try StoreError.check(replies.count, of: "HMGET", is: fields.count)
             marks = replies
         }
         var found: [Address] = []

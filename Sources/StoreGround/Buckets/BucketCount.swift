@@ -92,11 +92,13 @@ package struct RegistryHashKey: Sendable, Hashable {
     }
 
     /// First four bytes, big-endian, of SHA-1(key ‖ channel in its stored form).
-    package func hash(_ channel: some Collection<UInt8>) -> UInt32 {
+    package func hash(_ channel: UnsafeRawBufferPointer) -> UInt32 {
         withUnsafeTemporaryAllocation(byteCount: bytes.count + channel.count, alignment: 1) { buffer in
             buffer.copyBytes(from: bytes)
-            UnsafeMutableRawBufferPointer(rebasing: buffer[bytes.count...]).copyBytes(from: channel)
+            UnsafeMutableRawBufferPointer(rebasing: buffer[bytes.count...]).copyMemory(from: channel)
             return SHA1Digest(of: UnsafeRawBufferPointer(buffer)).leadingWord
         }
     }
+
+    package func hash(_ channel: [UInt8]) -> UInt32 { channel.withUnsafeBytes { hash($0) } }
 }

@@ -146,18 +146,23 @@ package enum RegistryRecord {
     package typealias Action = (time: Int64, isTombstone: Bool, isPruned: Bool, platform: Platform)
 
     /// The action that a record or a tombstone notes. Nil for bytes that no version writes.
-    package static func action(of value: ArraySlice<UInt8>) -> Action? {
-        guard value.count > headerLength, let flags = value.first, flags & version == 0 else { return nil }
-        let time = value.dropFirst().prefix(5).reduce(0) { $0 << 8 | Int64($1) }
-        let isTombstone = flags & tombstone != 0
-        return (epoch + time, isTombstone, isTombstone && flags & pruned != 0, Platform(code: flags >> platformShift))
+    package static func action(of bytes: UnsafeRawBufferPointer) -> Action? {
+        guard bytes.count > headerLength, bytes[0] & version == 0 else { return nil }
+        let isTombstone = bytes[0] & tombstone != 0
+        let platform = Platform(code: bytes[0] >> platformShift)
+        return (time(of: bytes), isTombstone, isTombstone && bytes[0] & pruned != 0, platform)
+    }
+
+    /// Epoch ms.
+    private static func time(of bytes: UnsafeRawBufferPointer) -> Int64 {
+        let high = Int64(bytes[1]) << 32 | Int64(bytes[2]) << 24 | Int64(bytes[3]) << 16
+        return epoch + (high | Int64(bytes[4]) << 8 | Int64(bytes[5]))
     }
 
     /// When an app removed its card, epoch ms. Nil for another record, and for the removal of a card that was pruned
     /// before: it had ended.
-    package static func removal(of value: ArraySlice<UInt8>) -> Int64? {
-        guard let action = action(of: value), action.isTombstone, !action.isPruned, let flags = value.first,
-            flags & noted == 0
+    package static func removal(of bytes: UnsafeRawBufferPointer) -> Int64? {
+        guard let action = action(of: bytes), action.isTombstone, !action.isPruned, bytes[0] & noted == 0
         else { return nil }
         return action.time
     }
@@ -173,8 +178,7 @@ package enum RegistryRecord {
         let removals = (bytes[0] & noted == 0 ? 0 : 1) + (bytes[0] & twice == 0 ? 0 : 1)
         let offset = headerLength + removals * removalLength + (isAhead ? aheadLength : 0)
         guard (1...PushToken.maximumBytes).contains(bytes.count - offset) else { return .malformed }
-        let high = Int64(bytes[1]) << 32 | Int64(bytes[2]) << 24 | Int64(bytes[3]) << 16
-        let registeredAt = epoch + (high | Int64(bytes[4]) << 8 | Int64(bytes[5]))
+        let registeredAt = time(of: bytes)
         let age = isAhead ? -(Int64(bytes[offset - 2]) << 8 | Int64(bytes[offset - 1])) : Int64(bytes[6])
         guard registeredAt - age * ageUnit + lifetime.length >= now else { return .absent }
         return .live(

@@ -77,7 +77,7 @@ package struct Buckets: Sendable {
         var open = Array(indices)
         guard !open.isEmpty else { return }
         try await withCount(place) { count throws(StoreError) in
-            let numbers = try await self.numbers(of: open.map { channels[$0] }, count)
+            let numbers = try await self.numbers(of: ChannelList(open.map { channels[$0] }), count)
             open = try await round(zip(open, numbers).map { (index: $0, bucket: $1) }, count)
             return open.isEmpty ? open : nil
         }
@@ -100,10 +100,10 @@ package struct Buckets: Sendable {
     }
 
     /// The number of each channel's bucket, if there are `count`.
-    package func numbers(of channels: [[UInt8]], _ count: BucketCount) async throws(StoreError) -> [Int] {
-        if count == .one { return channels.map { _ in 0 } }
+    package func numbers(of channels: ChannelList, _ count: BucketCount) async throws(StoreError) -> [Int] {
+        if count == .one { return channels.indices.map { _ in 0 } }
         let key = try await hashKey(for: count)
-        return channels.map { count.bucket(of: key.hash($0)) }
+        return channels.indices.map { count.bucket(of: channels.withBytes($0) { key.hash($0) }) }
     }
 
     /// Whether a script refused an outdated count: it answers `{right count}`, which is remembered.

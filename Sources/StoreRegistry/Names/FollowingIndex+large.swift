@@ -41,7 +41,7 @@ extension FollowingIndex {
         for place in places {
             let (tag, count) = (place.tag, buckets.memory.count(place.key))
             let number = try await readable { () async throws(StoreError) in
-                try await buckets.numbers(of: [channel], count)[0]
+                try await buckets.numbers(of: ChannelList([channel]), count)[0]
             }
             guard let number else { continue }
             let bucket = keys.bucket(tag, number)

@@ -32,11 +32,17 @@ public struct Tokens: Sendable {
 
     package typealias Found = (entries: [Entry?], removals: [Int64?], more: [Reply])
 
+    package func lookup(
+        _ place: PlaceKeys, _ channels: [[UInt8]], and more: [RedisCommand] = []
+    ) async throws(StoreError) -> Found {
+        try await lookup(place, ChannelList(channels), and: more)
+    }
+
     /// Looks channels up in one round trip, and reads `more` at the same moment.
     /// - Returns: the entries in order; nil for a channel that is not tracked or whose registration's life is over. And
     ///   when the app removed each channel whose card no `end` of ours had ended, epoch ms; 0: it has an older record.
     package func lookup(
-        _ place: PlaceKeys, _ channels: [[UInt8]], and more: [RedisCommand] = []
+        _ place: PlaceKeys, _ channels: ChannelList, and more: [RedisCommand] = []
     ) async throws(StoreError) -> Found {
         let now = clock()
         return try await buckets.withCount(place) { count throws(StoreError) -> Found? in
@@ -48,20 +54,20 @@ public struct Tokens: Sendable {
                 + byBucket.map { bucket, indices in
                     let key = keys.bucket(place.tag, bucket)
                     return indices.count < Self.wholeBucket
-                        ? RedisCommand("HMGET", key, indices.map { .bytes(channels[$0]) })
+                        ? RedisCommand("HMGET", key, indices.map { .bytes(Array(channels[$0])) })
                         : RedisCommand("HGETALL", key)
                 }
             var replies = try await redis.atOnce(commands)[...]
             guard try buckets.rememberCount(replies.removeFirst(), of: place, known: count) == count else { return nil }
-            var entries = [Entry?](repeating: nil, count: channels.count)
-            var removals = [Int64?](repeating: nil, count: channels.count)
+            var entries = [Entry?](repeating: nil, count: channels.indices.count)
+            var removals = [Int64?](repeating: nil, count: channels.indices.count)
             for ((_, indices), reply) in zip(byBucket, replies.dropFirst(more.count)) {
                 try Self.forEachValue(reply, of: indices, channels) { index, value in
                     let reading = RegistryRecord.read(value, now: now, place.lifetime)
                     guard
                         case .live(let offset, let registeredAt, let isInfrequent, let minutes, let platform) = reading
                     else {
-                        removals[index] = RegistryRecord.removal(of: Array(value)[...]) ?? 0
+                        removals[index] = RegistryRecord.removal(of: value) ?? 0
                         return
                     }
                     entries[index] = Entry(
@@ -75,7 +81,7 @@ public struct Tokens: Sendable {
 
     /// Visits the records of the channels of a bucket that have one. A record's bytes are valid during the call.
     private static func forEachValue(
-        _ reply: Reply, of indices: [Int], _ channels: [[UInt8]],
+        _ reply: Reply, of indices: [Int], _ channels: ChannelList,
         _ body: (_ index: Int, _ value: UnsafeRawBufferPointer) -> Void
     ) throws(StoreError) {
         if indices.count < wholeBucket {
@@ -84,18 +90,20 @@ public struct Tokens: Sendable {
                 try reply[position].bytes().withUnsafeBytes { body(index, $0) }
             }
         } else {
-            // By a hash: to make an array of bytes of each of the bucket's fields would cost more than all else here.
-            var first: [UInt64: Int] = [:]
+            // A table of lists: to make an array of bytes of each of the bucket's fields would cost more than all else
+            // here. A bucket is small, so that channels which an app chose to lie in one list do no harm.
+            let mask = 1 << (Int.bitWidth - indices.count.leadingZeroBitCount) - 1
+            var first = [Int](repeating: -1, count: mask + 1)
             var next = [Int](repeating: -1, count: indices.count)
-            first.reserveCapacity(indices.count)
             for (place, index) in indices.enumerated() {
-                next[place] = first.updateValue(place, forKey: channels[index].fnv1a) ?? -1
+                let list = channels.withBytes(index) { Int(truncatingIfNeeded: $0.fnv1a) } & mask
+                (next[place], first[list]) = (first[list], place)
             }
             try reply.forEachPair { channel, value in
-                var place = first[channel.fnv1a] ?? -1
+                var place = first[Int(truncatingIfNeeded: channel.fnv1a) & mask]
                 while place >= 0 {
                     let index = indices[place]
-                    if channel.elementsEqual(channels[index]) { body(index, value) }
+                    if channels.withBytes(index, { $0.elementsEqual(channel) }) { body(index, value) }
                     place = next[place]
                 }
             }

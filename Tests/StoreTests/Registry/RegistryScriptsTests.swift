@@ -170,7 +170,7 @@ import Testing
             #expect((4_000_000...5_000_000).contains(try await fixture.command("PTTL", root).integer()))
             for (bucket, key_) in [(0, root), (1, second)] {
                 for field in try await fixture.command("HKEYS", key_).array() where try field.bytes().count == 16 {
-                    #expect(Int(key.hash(try field.bytes())) & 1 == bucket, "Swift and Lua disagree on the hash")
+                    #expect(Int(key.hash(Array(try field.bytes()))) & 1 == bucket, "Swift and Lua disagree on the hash")
                 }
             }
         }

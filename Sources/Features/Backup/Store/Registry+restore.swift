@@ -93,7 +93,7 @@ extension RegistryRecord {
 
     /// The present meaning of a record of a backup.
     static func restorable(_ value: [UInt8], now: Int64, _ lifetime: Lifetime) -> Restorable {
-        guard let action = action(of: value[...]) else { return .malformed }
+        guard let action = value.withUnsafeBytes({ action(of: $0) }) else { return .malformed }
         if action.isTombstone {
             // Behind the fixed part removals of other activities may follow.
             let fixed = action.isPruned && value.count > 15 ? 18 : 15
