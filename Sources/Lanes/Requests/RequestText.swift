@@ -113,9 +113,7 @@ extension [UInt8] {
             }
         }
     }
-}
 
-extension [UInt8] {
     /// Appends the text of a channel as the inside of a JSON string.
     private mutating func append(channel: Slice<UnsafeBufferPointer<UInt8>>) {
         // A UUID is 36 characters of 16 bytes; the characters of other texts may each need a backslash.

@@ -23,7 +23,8 @@ extension Tokens {
         _ app: AppKey, _ page: TokenPage, for push: PushRecord? = nil
     ) async throws(StoreError) -> (page: TokenPage, unreachable: [Int: Unreachable]) {
         var (page, unreachable) = (page, [Int: Unreachable]())
-        for (index, address) in try await addresses(app, page, Array(page.entries.indices)) {
+        let followers = page.entries.indices.filter { page.entries[$0].platform.hasOneAddress }
+        for (index, address) in try await addresses(app, page, followers) {
             let platform = page.entries[index].platform
             let reason = address.refusal(of: push, on: platform)
             if let reason { unreachable[index] = reason }
