@@ -407,7 +407,7 @@ if Context.environment["LAMPLIGHTER_FUZZ"] == "1" {
 // With `sources` in place of `exclude`, SwiftPM would give scripts and templates to the compiler.
 for root in ["Sources", "Tests"] {
     let all = package.targets.map { $0.path ?? ($0.type == .test ? "Tests/" : "Sources/") + $0.name }
-    let others = root == "Tests" ? ["Fuzz", "Scripts", "StandIns", "chaos.md", "servers.md"] : []
+    let others = root == "Tests" ? ["AndroidClient", "Fuzz", "Scripts", "StandIns", "chaos.md", "servers.md"] : []
     let lists = listed.filter { $0.hasSuffix("Tests") == (root == "Tests") }.map { "Features/Features+\($0).swift" }
     let folders = Set(all.filter { $0.hasPrefix(root) }.map { String($0.split(separator: "/")[1]) } + others)
         .subtracting(["Features"])
