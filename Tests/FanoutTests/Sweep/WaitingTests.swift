@@ -98,7 +98,7 @@ import Testing
                 // Behind the keys: the push, its shard, the lease, and the page's positions.
                 pages.append(Array(call[14].prefix(100)))
             }
-            #expect(pages.count >= 4 && Set(pages).count == pages.count, "\(pages.count) calls")
+            #expect(pages.count > 1 && Set(pages).count == pages.count, "\(pages.count) calls")
             let ledger = try #require(try await fixture.store.pushes.ledger(fixture.app, id))
             #expect(ledger.targets == 900 && ledger.pending == 900)
         }
