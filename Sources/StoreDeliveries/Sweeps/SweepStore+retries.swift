@@ -114,11 +114,8 @@ extension SweepStore {
     private func address(
         _ due: inout [WaitingChannel], _ app: AppKey, _ tokens: Tokens
     ) async throws(StoreError) {
-        let (followers, channels) = (due.indices.filter { due[$0].token != nil }, due.map(\.channel))
-        let addresses = try await tokens.addresses(app, of: followers.map { ($0, due[$0].platform) }) { indices in
-            ChannelList(indices.map { channels[$0] })
-        }
-        for (index, address) in addresses {
+        let followers = due.indices.filter { due[$0].token != nil }.map { ($0, due[$0].platform) }
+        for (index, address) in try await tokens.addresses(app, of: followers, ChannelList(due.map(\.channel))) {
             due[index].unreachable = address.unreachable
             if !address.token.isEmpty { due[index].token = address.token }
         }

@@ -24,7 +24,9 @@ extension Tokens {
     ) async throws(StoreError) -> (page: TokenPage, unreachable: [Int: Unreachable]) {
         var (page, unreachable) = (page, [Int: Unreachable]())
         let followers = page.entries.indices.filter { page.entries[$0].platform.hasOneAddress }
-        for (index, address) in try await addresses(app, page, followers) {
+            .map { ($0, page.entries[$0].platform) }
+        if followers.isEmpty { return (page, unreachable) }
+        for (index, address) in try await addresses(app, of: followers, ChannelList(page)) {
             let platform = page.entries[index].platform
             let reason = address.refusal(of: push, on: platform)
             if let reason { unreachable[index] = reason }
@@ -41,28 +43,22 @@ extension Tokens {
     public func moved(
         _ app: AppKey, _ page: TokenPage, _ indices: [Int], for push: PushRecord
     ) async throws(StoreError) -> [Int] {
-        try await addresses(app, page, indices).compactMap { index, address in
+        let followers = indices.map { ($0, page.entries[$0].platform) }
+        return try await addresses(app, of: followers, ChannelList(page)).compactMap { index, address in
             let isReached = address.refusal(of: push, on: page.entries[index].platform) == nil
             return isReached && address.token != Array(page.token(index)) ? index : nil
         }
     }
 
-    private func addresses(
-        _ app: AppKey, _ page: TokenPage, _ indices: [Int]
-    ) async throws(StoreError) -> [(Int, Address)] {
-        let followers = indices.map { ($0, page.entries[$0].platform) }
-        return try await addresses(app, of: followers) { ChannelList(page, $0) }
-    }
-
-    /// The addresses of followers, by their indices, on platforms where these are kept with the channels. One round
-    /// trip for each such platform.
+    /// The addresses of followers, by their indices among the channels, on platforms where these are kept with the
+    /// channels. One round trip for each such platform.
     func addresses(
-        _ app: AppKey, of followers: [(index: Int, platform: Platform)], _ channels: ([Int]) -> ChannelList
+        _ app: AppKey, of followers: [(index: Int, platform: Platform)], _ channels: ChannelList
     ) async throws(StoreError) -> [(Int, Address)] {
         var found: [(Int, Address)] = []
         for platform in Set(followers.map(\.platform)) where platform.hasOneAddress {
             let indices = followers.compactMap { $0.platform == platform ? $0.index : nil }
-            found += zip(indices, try await addresses(app, platform, channels(indices)))
+            found += zip(indices, try await addresses(app, platform, channels.part(indices)))
         }
         return found
     }

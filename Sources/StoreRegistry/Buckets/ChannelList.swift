@@ -3,7 +3,7 @@ package import LiveActivity
 /// Channels in their stored form, in one buffer: a page's channels need no array each.
 package struct ChannelList {
     private let bytes: [UInt8]
-    private let ranges: [Range<Int>]
+    private var ranges: [Range<Int>]
 
     package init(_ channels: [[UInt8]]) {
         bytes = Array(channels.joined())
@@ -14,13 +14,18 @@ package struct ChannelList {
         }
     }
 
-    /// The channels of some entries of a page.
-    package init(_ page: TokenPage, _ indices: [Int]) {
-        (bytes, ranges) = (page.bytes, indices.map { page.entries[$0].channelRange })
-    }
+    package init(_ page: TokenPage) { (bytes, ranges) = (page.bytes, page.entries.map(\.channelRange)) }
 
+    package var count: Int { ranges.count }
     package var indices: Range<Int> { ranges.indices }
     package subscript(index: Int) -> ArraySlice<UInt8> { bytes[ranges[index]] }
+
+    /// Some of the channels, in this order.
+    package func part(_ indices: [Int]) -> ChannelList {
+        var part = self
+        part.ranges = indices.map { ranges[$0] }
+        return part
+    }
 
     /// The bytes are valid during the call.
     package func withBytes<Value>(_ index: Int, _ body: (UnsafeRawBufferPointer) -> Value) -> Value {

@@ -59,8 +59,8 @@ public struct Tokens: Sendable {
                 }
             var replies = try await redis.atOnce(commands)[...]
             guard try buckets.rememberCount(replies.removeFirst(), of: place, known: count) == count else { return nil }
-            var entries = [Entry?](repeating: nil, count: channels.indices.count)
-            var removals = [Int64?](repeating: nil, count: channels.indices.count)
+            var entries = [Entry?](repeating: nil, count: channels.count)
+            var removals = [Int64?](repeating: nil, count: channels.count)
             for ((_, indices), reply) in zip(byBucket, replies.dropFirst(more.count)) {
                 try Self.forEachValue(reply, of: indices, channels) { index, value in
                     let reading = RegistryRecord.read(value, now: now, place.lifetime)
